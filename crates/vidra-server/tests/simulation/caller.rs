@@ -10,9 +10,9 @@ use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use http_body_util::BodyExt;
 use tokio::time::{sleep, timeout};
-use vidra::{BatchEvent, Cached, Error, ErrorKind, PlaylistId, VideoId, Vidra};
+use vidra::{BatchEvent, Cached, Error, ErrorKind, Include, PlaylistId, VideoId, Vidra};
 
-use crate::operation::Operation;
+use crate::operation::{Operation, listing};
 use crate::plan::{Caller, Departure, Interface};
 use crate::world::{PEER, Service, World, key};
 
@@ -242,11 +242,12 @@ async fn call_library(service: &Service, caller: &Caller) -> Answer {
             }
             Operation::VideosOf { playlist, limit } => {
                 let id = PlaylistId::parse(playlist).unwrap();
-                let page = vidra.playlist_videos_page(&id, None, *limit).await;
-                page.map(|page| {
-                    let body = serde_json::to_vec(&page.body).unwrap();
-                    page.with_body(body.into())
-                })
+                vidra.playlist_videos_page(&id, None, *limit).await.map(listing::json)
+            }
+            Operation::Listing(listing) => listing.read(&vidra).await,
+            operation @ Operation::Detailed(_) => {
+                let vidra = vidra.including(Include::DETAILS.and(Include::CHAPTERS));
+                vidra.lookup(&operation.lookup().expect("it is a lookup")).await
             }
             operation => vidra.lookup(&operation.lookup().expect("it is a lookup")).await,
         };

@@ -14,9 +14,10 @@ use vidra::Resource;
 use crate::caller::Answer;
 use crate::events::Events;
 use crate::facts::facts;
-use crate::operation::{BOT_WALL, Operation, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
+use crate::operation::listing::Listing;
+use crate::operation::{BOT_WALL, Operation, UNKNOWN_CHANNEL, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
 use crate::plan::{Caller, Interface, Settings};
-use crate::platform::{Exchange, ExchangeEnd, Platform, editions};
+use crate::platform::{Exchange, ExchangeEnd, Kind, Platform, editions};
 use crate::world::life;
 
 /// How long after its deadline an operation may end: it includes reads of a slow store, which time out after 50 ms,
@@ -94,7 +95,8 @@ pub(crate) struct LedgerCount {
 pub(crate) struct Spending {
     pub(crate) payer: Payer,
     pub(crate) spent: u32,
-    /// The most that one service has charged to it: in the library each service has its own budgets.
+    /// The most units that one service has charged to it, without searches, which have no budget here. In the library
+    /// each service has its own budgets.
     pub(crate) most: u32,
 }
 
@@ -264,9 +266,25 @@ impl Checker {
         };
         self.events
             .check("answers match the platform's data", facts.is_ok(), || it(facts.unwrap_err()));
+        self.check_source(op, answer);
         self.check_editions(op, answer, now);
         self.check_age(op, answer, now);
         self.check_headers(op, answer);
+    }
+
+    /// The Data API replaces a feed only if the platform did not serve it.
+    fn check_source(&self, op: &Op, answer: &Answer) {
+        let Operation::Listing(listing) = op.operation() else { return };
+        if !is_from_data_api(answer) || !facts().listings.is_served(listing) {
+            return;
+        }
+        // Also the feed of another caller: failures of feeds open a circuit breaker.
+        let has_failed = self.platform.log(|log| {
+            log.iter().any(|exchange| exchange.kind == Kind::Feed && exchange.is_failed)
+        });
+        self.events.check("a feed is replaced only if it is not served", has_failed, || {
+            format!("caller {}, {:?}", op.number, op.operation())
+        });
     }
 
     /// The texts are of an edition that was current when they were fetched, according to `Age`.
@@ -307,7 +325,8 @@ impl Checker {
             let is_hit = answer.cache.as_deref() == Some("hit");
             if is_hit { fresh } else { fresh + life.grace + life.stale_if_error }
         };
-        let inner = match is_composite(op.operation()) {
+        // Videos that replace a feed were fresh when it was assembled.
+        let inner = match is_composite(op.operation()) || is_from_data_api(answer) {
             true => part_life(Resource::Video).max(part_life(Resource::Playlist)),
             false => Duration::ZERO,
         };
@@ -362,8 +381,12 @@ impl Checker {
         let is_of_one_fetch = !has_parts(op.operation());
         let is_cached = matches!(answer.cache.as_deref(), Some("hit" | "stale"));
         let (Some(age), true) = (answer.age, is_of_one_fetch && is_cached) else { return };
+        // The videos of a chart are cached too.
+        let is_video = resource(op.operation()) == Some(Resource::Video);
         let fetched = self.platform.log(|log| {
-            let of_it = log.iter().filter(|exchange| op.may_send(exchange));
+            let of_it = log.iter().filter(|exchange| {
+                op.may_send(exchange) || is_video && exchange.kind == Kind::Chart
+            });
             of_it.filter_map(|exchange| exchange.end.map(|(end, _)| end)).max()
         });
         let state = self.state();
@@ -495,14 +518,23 @@ fn may_be_stale(operation: &Operation, answer: &Answer) -> bool {
     match answer.cache.as_deref() {
         Some("stale") | None => true,
         Some("hit") => false,
-        // Some parts may have been stale, and others missing.
-        Some(_) => has_parts(operation),
+        // Some parts may have been stale, and others missing. A replaced feed has parts too.
+        Some(_) => has_parts(operation) || is_from_data_api(answer),
     }
 }
 
 /// Whether it is assembled from several records.
 fn has_parts(operation: &Operation) -> bool {
-    is_composite(operation) || matches!(operation, Operation::Videos(_))
+    match operation {
+        Operation::Videos(_) => true,
+        Operation::Listing(listing) => listing.has_parts(),
+        _ => is_composite(operation),
+    }
+}
+
+/// Whether it is a feed that the Data API replaced.
+fn is_from_data_api(answer: &Answer) -> bool {
+    answer.body.starts_with(r#"{"source":"data_api""#)
 }
 
 /// Whether it is a list with videos that are separate records.
@@ -519,7 +551,15 @@ fn is_composite(operation: &Operation) -> bool {
 /// The kind of record that answers an operation.
 fn resource(operation: &Operation) -> Option<Resource> {
     Some(match operation {
-        Operation::Video(_) | Operation::Title(_) | Operation::Videos(_) => Resource::Video,
+        Operation::Video(_) | Operation::Title(_) | Operation::Detailed(_) => Resource::Video,
+        Operation::Videos(_) => Resource::Video,
+        Operation::Listing(listing) => match listing {
+            Listing::Search { .. } => Resource::Search,
+            Listing::ChannelFeed(_) | Listing::PlaylistFeed(_) => Resource::Feed,
+            Listing::Chart { .. } => Resource::Chart,
+            Listing::Playlists { .. } => Resource::Playlist,
+            Listing::Threads { .. } => Resource::Comments,
+        },
         Operation::Channel(_) => Resource::Channel,
         Operation::Uploads(_) => Resource::Uploads,
         Operation::Playlist(_) | Operation::Query(_) => Resource::Playlist,
@@ -539,7 +579,9 @@ fn may_be_missing(operation: &Operation, answer: &Answer) -> bool {
     let playlist = |id: &str| id == UNKNOWN_PLAYLIST || id == "PLquirkPrivate";
     match operation {
         Operation::Video(id) | Operation::Title(id) => id == UNKNOWN_VIDEO,
-        Operation::Channel(id) | Operation::Uploads(id) => *id == "@nobodyhasit",
+        Operation::Detailed(id) => id == UNKNOWN_VIDEO,
+        Operation::Listing(listing) => listing.may_be_missing(),
+        Operation::Channel(id) | Operation::Uploads(id) => *id == UNKNOWN_CHANNEL,
         Operation::Playlist(id) | Operation::Info(id) => playlist(id),
         Operation::Ids(id) | Operation::Query(id) => playlist(id),
         Operation::Batch { playlist: id, .. } => playlist(id),

@@ -1,5 +1,7 @@
 //! The oracle: facts read from the platform's raw answers. It shares nothing with the code under test.
 
+mod listings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -9,7 +11,9 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use vidra_sim::Simulator;
 
-use crate::operation::{CAPTIONED, Operation, UNKNOWN_VIDEO};
+use crate::operation::listing;
+use crate::operation::{CAPTIONED, DETAILED, Operation, UNKNOWN_VIDEO};
+use listings::Listings;
 
 /// Facts that hold in every edition of the world.
 pub(crate) struct Facts {
@@ -30,6 +34,10 @@ pub(crate) struct Facts {
     lists: BTreeMap<&'static str, Vec<String>>,
     /// Id and latest uploads of each channel.
     channels: BTreeMap<&'static str, (String, BTreeSet<String>)>,
+    /// The tags of a video, and the titles of its chapters.
+    details: BTreeMap<&'static str, (Vec<String>, Vec<String>)>,
+    /// Lists that are operations of their own.
+    pub(crate) listings: Listings,
 }
 
 pub(crate) fn facts() -> &'static Facts {
@@ -60,7 +68,7 @@ impl Facts {
         }
         let pool: Vec<String> = playlists["PLsize50"].iter().take(40).cloned().collect();
         let mut videos = BTreeMap::new();
-        let hot = ["fda4eREcaTQ", "quirkNoLike", "quirkHtmlCm"].map(str::to_owned);
+        let hot = ["fda4eREcaTQ", "quirkNoLike", "quirkHtmlCm", DETAILED[0]].map(str::to_owned);
         for id in pool.iter().chain(&hot) {
             let list = get(&sim, &format!("videos?part=snippet,statistics&id={id}")).await;
             let video = &list["items"][0];
@@ -92,7 +100,7 @@ impl Facts {
             lists.insert(target, pages(&sim, target, |item| &item["id"]).await);
         }
         let mut channels = BTreeMap::new();
-        for name in ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA"] {
+        for name in listing::CHANNELS {
             let filter =
                 name.strip_prefix('@').map_or(format!("id={name}"), |it| format!("forHandle={it}"));
             let list = get(&sim, &format!("channels?part=id&{filter}")).await;
@@ -102,6 +110,13 @@ impl Facts {
             let list = get(&sim, &format!("videos?part=id&id={}", uploads.join(","))).await;
             channels.insert(name, (id, ids_of(&list).into_iter().collect()));
         }
+        let mut details = BTreeMap::new();
+        for id in DETAILED {
+            let list = get(&sim, &format!("videos?part=snippet,contentDetails&id={id}")).await;
+            details.insert(id, details_of(&list["items"][0]));
+        }
+        let channel_ids = channels.iter().map(|(name, (id, _))| (*name, id.clone())).collect();
+        let listings = Listings::read(&sim, &channel_ids).await;
         Self {
             pool,
             videos,
@@ -112,7 +127,14 @@ impl Facts {
             languages,
             lists,
             channels,
+            details,
+            listings,
         }
+    }
+
+    /// The id of a channel; `None` if it does not exist.
+    pub(crate) fn channel_id(&self, name: &str) -> Option<&str> {
+        self.channels.get(name).map(|(id, _)| &**id)
     }
 
     /// The entries of a playlist; none if it does not exist.
@@ -131,6 +153,8 @@ impl Facts {
         let json = || serde_json::from_str::<Value>(&plain).map_err(|error| error.to_string());
         match operation {
             Operation::Video(id) => self.check_video(&json()?, id),
+            Operation::Detailed(id) => self.check_details(&json()?, id),
+            Operation::Listing(listing) => self.listings.check(listing, &json()?),
             Operation::Title(id) => same("title", json()?["title"].as_str(), self.title(id)),
             Operation::Videos(ids) => {
                 let json = json()?;
@@ -274,6 +298,18 @@ impl Facts {
         same("views", video["views"].as_u64(), self.views(id))
     }
 
+    fn check_details(&self, video: &Value, id: &str) -> Result<(), String> {
+        self.check_video(video, id)?;
+        let texts = |list: &Value, member: &str| -> Vec<String> {
+            let items = list.as_array().into_iter().flatten();
+            let text = |item: &Value| item.get(member).unwrap_or(item).as_str().map(str::to_owned);
+            items.filter_map(text).collect()
+        };
+        let (tags, chapters) = self.details.get(id).ok_or("no such video")?;
+        same("tags", &texts(&video["details"]["tags"], ""), tags)?;
+        same("chapters", &texts(&video["chapters"], "title"), chapters)
+    }
+
     fn check_transcript(&self, plain: &str, id: &str, format: &str) -> Result<(), String> {
         let Some(tracks) = self.track_texts.get(id) else { return Ok(()) };
         // The library always returns JSON.
@@ -380,13 +416,43 @@ async fn entries(sim: &Simulator, id: &str) -> Vec<String> {
     pages(sim, &target, |item| &item["contentDetails"]["videoId"]).await
 }
 
+/// The tags of a video, and the titles of the chapters in its description.
+fn details_of(video: &Value) -> (Vec<String>, Vec<String>) {
+    let tags = video["snippet"]["tags"].as_array().into_iter().flatten();
+    let tags = tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect();
+    // The lists of chapters in these descriptions have a time and a title on each line.
+    let seconds = |time: &str| {
+        let mut parts = time.contains(':').then(|| time.split(':'))?;
+        parts.try_fold(0, |sum, part| Some(60 * sum + part.parse::<u64>().ok()?))
+    };
+    let lines = video["snippet"]["description"].as_str().unwrap_or_default().lines();
+    let chapters = lines.filter_map(|line| {
+        let (time, title) = line.split_once(' ')?;
+        Some((seconds(time)?, title.to_owned()))
+    });
+    let chapters: Vec<(u64, String)> = chapters.collect();
+    let duration = video["contentDetails"]["duration"].as_str().unwrap_or_default();
+    let (minutes, rest) =
+        duration.trim_start_matches("PT").split_once('M').unwrap_or(("0", duration));
+    let rest = rest.trim_start_matches("PT").trim_end_matches('S');
+    let end = 60 * minutes.parse::<u64>().unwrap() + rest.parse::<u64>().unwrap_or(0);
+    let has_chapters = chapters.last().is_some_and(|(last, _)| *last < end);
+    let titles = chapters.into_iter().filter(|_| has_chapters).map(|(_, title)| title);
+    (tags, titles.collect())
+}
+
 /// One member of all items of a list, page by page.
 async fn pages(sim: &Simulator, target: &str, member: fn(&Value) -> &Value) -> Vec<String> {
+    let items = items_of(sim, target).await;
+    items.iter().filter_map(|item| member(item).as_str().map(str::to_owned)).collect()
+}
+
+/// All items of a list, page by page.
+async fn items_of(sim: &Simulator, target: &str) -> Vec<Value> {
     let (mut all, mut token) = (vec![], String::new());
     loop {
         let page = get(sim, &format!("{target}{token}")).await;
-        let items = page["items"].as_array().cloned().unwrap_or_default();
-        all.extend(items.iter().filter_map(|item| member(item).as_str().map(str::to_owned)));
+        all.extend(page["items"].as_array().cloned().unwrap_or_default());
         match page["nextPageToken"].as_str() {
             Some(next) => token = format!("&pageToken={next}"),
             None => return all,

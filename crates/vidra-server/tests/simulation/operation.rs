@@ -1,5 +1,7 @@
 //! The operations that callers perform, over a few hot and some cold keys.
 
+pub(crate) mod listing;
+
 use axum::http::{Request, header};
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -11,12 +13,15 @@ use vidra::{
 use crate::facts::facts;
 use crate::plan::pick;
 use crate::platform::Kind;
+use listing::Listing;
 
 /// An operation and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Operation {
     Video(String),
     Title(String),
+    /// A video with details and chapters.
+    Detailed(String),
     Videos(Vec<String>),
     Channel(&'static str),
     Uploads(&'static str),
@@ -24,16 +29,31 @@ pub(crate) enum Operation {
     Info(&'static str),
     Ids(&'static str),
     Query(&'static str),
-    VideosOf { playlist: &'static str, limit: usize },
+    VideosOf {
+        playlist: &'static str,
+        limit: usize,
+    },
     Comments(&'static str),
     Replies(&'static str),
     Regions,
     Languages,
     Categories,
     Tracks(String),
-    Transcript { video: String, lang: Option<&'static str>, format: &'static str },
-    Translation { video: String },
-    Batch { playlist: &'static str, to: u64, concurrency: usize, form: &'static str },
+    Transcript {
+        video: String,
+        lang: Option<&'static str>,
+        format: &'static str,
+    },
+    Translation {
+        video: String,
+    },
+    Batch {
+        playlist: &'static str,
+        to: u64,
+        concurrency: usize,
+        form: &'static str,
+    },
+    Listing(Listing),
     Quota,
     Cache,
     Ready,
@@ -48,14 +68,22 @@ pub(crate) const BOT_WALL: &str = "plBotWall__";
 const PLAYLISTS: [&str; 5] =
     ["PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
 pub(crate) const UNKNOWN_PLAYLIST: &str = "PLnobodyKnowsThisOne";
+pub(crate) const UNKNOWN_CHANNEL: &str = "@nobodyhasit";
 const CHANNELS: [&str; 4] =
-    ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA", "@nobodyhasit"];
+    ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA", UNKNOWN_CHANNEL];
+/// Videos whose details are requested. The first one has chapters.
+pub(crate) const DETAILED: [&str; 3] = ["chapPlain__", "fda4eREcaTQ", "quirkNoLike"];
 const COMMENTED: [&str; 2] = ["quirkHtmlCm", "quirkNoComm"];
 const REPLIED: &str = "UgquirkManyReplies04AaABAg";
 
 impl Operation {
     /// The kinds to draw from, by their numbers in [`Operation::random`]; a repeated number is drawn more often.
-    pub(crate) fn kinds(data_api: bool, transcripts: bool, batches: bool) -> Vec<u8> {
+    pub(crate) fn kinds(
+        data_api: bool,
+        transcripts: bool,
+        batches: bool,
+        listings: bool,
+    ) -> Vec<u8> {
         let mut kinds = vec![20];
         if data_api {
             kinds.extend([
@@ -67,6 +95,9 @@ impl Operation {
         }
         if batches {
             kinds.extend([17, 17, 17, 17]);
+        }
+        if listings {
+            kinds.extend([19, 19, 21, 21, 21, 21, 21, 21]);
         }
         kinds
     }
@@ -124,6 +155,11 @@ impl Operation {
                 form: pick(rng, &["application/json", "application/x-ndjson", "text/event-stream"]),
             },
             18 => Self::VideosOf { playlist: playlist(rng), limit: pick(rng, &[1, 20, 50, 500]) },
+            19 => match rng.u8(..8) {
+                0 => Self::Detailed(UNKNOWN_VIDEO.to_owned()),
+                _ => Self::Detailed(pick(rng, &DETAILED).to_owned()),
+            },
+            21 => Self::Listing(Listing::random(rng)),
             _ => pick(rng, &[Self::Quota, Self::Cache, Self::Ready, Self::Metrics]),
         }
     }
@@ -147,6 +183,7 @@ impl Operation {
         match self {
             Self::Video(_) => "video",
             Self::Title(_) => "title",
+            Self::Detailed(_) => "details",
             Self::Videos(_) => "videos",
             Self::Channel(_) => "channel",
             Self::Uploads(_) => "uploads",
@@ -164,6 +201,7 @@ impl Operation {
             Self::Transcript { .. } => "transcript",
             Self::Translation { .. } => "translation",
             Self::Batch { .. } => "batch",
+            Self::Listing(listing) => listing.name(),
             Self::Quota => "quota",
             Self::Cache => "cache",
             Self::Ready => "readyz",
@@ -174,7 +212,7 @@ impl Operation {
     /// The key of its fetch: operations with equal keys share one. `None` if nothing is fetched.
     pub(crate) fn key(&self) -> Option<String> {
         Some(match self {
-            Self::Video(id) | Self::Title(id) => format!("video {id}"),
+            Self::Video(id) | Self::Title(id) | Self::Detailed(id) => format!("video {id}"),
             Self::Videos(ids) => format!("videos {}", ids.join(",")),
             Self::Playlist(id) | Self::Query(id) => format!("playlist {id}"),
             Self::Transcript { video, lang, .. } => format!("transcript {video} {lang:?}"),
@@ -205,7 +243,8 @@ impl Operation {
     pub(crate) fn may_send(&self, kind: Kind, subject: &str) -> bool {
         let lists = |id: &str| subject.contains(&format!("playlistId={id}"));
         match (self, kind) {
-            (Self::Video(id) | Self::Title(id), Kind::Videos) => id == subject,
+            (Self::Video(id) | Self::Title(id) | Self::Detailed(id), Kind::Videos) => id == subject,
+            (Self::Listing(listing), kind) => listing.may_send(kind, subject),
             (Self::Videos(ids), Kind::Videos) => ids.iter().any(|id| id == subject),
             (Self::Playlist(_) | Self::Query(_) | Self::Uploads(_), Kind::Videos) => true,
             (Self::VideosOf { .. }, Kind::Videos) => true,
@@ -240,6 +279,8 @@ impl Operation {
         match self {
             Self::Video(id) => get(format!("/api/video/{id}")),
             Self::Title(id) => get(format!("/api/video/{id}/title")),
+            Self::Detailed(id) => get(format!("/api/video/{id}?include=details,chapters")),
+            Self::Listing(listing) => listing.request(),
             Self::Videos(ids) => get(format!("/api/videos?ids={}", ids.join(","))),
             Self::Channel(id) => get(format!("/api/channel/{id}")),
             Self::Uploads(id) => get(format!("/api/channel/{id}/videos?limit=50")),
@@ -299,7 +340,7 @@ impl Operation {
         let playlist = |id: &str| PlaylistId::parse(id).unwrap();
         let channel = |id: &str| ChannelRef::parse(id).unwrap();
         Some(match self {
-            Self::Video(id) | Self::Title(id) => Lookup::Video(video(id)),
+            Self::Video(id) | Self::Title(id) | Self::Detailed(id) => Lookup::Video(video(id)),
             Self::Channel(id) => Lookup::Channel(channel(id)),
             Self::Uploads(id) => Lookup::Uploads(channel(id)),
             Self::Playlist(id) | Self::Query(id) => Lookup::Playlist(playlist(id)),
@@ -321,6 +362,7 @@ impl Operation {
                 Lookup::Transcript(video(id), TranscriptQuery::default().with_translation(german))
             }
             Self::Videos(_) | Self::Batch { .. } | Self::VideosOf { .. } => return None,
+            Self::Listing(_) => return None,
             Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,
         })
     }

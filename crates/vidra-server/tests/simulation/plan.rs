@@ -182,6 +182,7 @@ struct Swarm {
     transcripts: bool,
     editions: bool,
     budgets: bool,
+    listings: bool,
 }
 
 impl Swarm {
@@ -203,12 +204,13 @@ impl Swarm {
             transcripts: on(60),
             editions: on(50),
             budgets: on(30),
+            listings: on(40),
         };
         if swarm.crowding {
             (swarm.data_api, swarm.transcripts, swarm.batches) = (false, true, true);
-            swarm.departures = true;
+            (swarm.departures, swarm.listings) = (true, false);
         }
-        if !swarm.data_api && !swarm.transcripts && !swarm.batches {
+        if !swarm.data_api && !swarm.transcripts && !swarm.batches && !swarm.listings {
             swarm.data_api = true;
         }
         swarm
@@ -278,7 +280,7 @@ fn callers(
     most: usize,
     span: Duration,
 ) -> Vec<Caller> {
-    let kinds = Operation::kinds(swarm.data_api, swarm.transcripts, swarm.batches);
+    let kinds = Operation::kinds(swarm.data_api, swarm.transcripts, swarm.batches, swarm.listings);
     let count = rng.usize(2..=most);
     // Callers arrive in a few bursts, because concurrency finds most mistakes.
     let bursts: Vec<Duration> = (0..rng.usize(1..6)).map(|_| random_offset(rng, span)).collect();
@@ -345,7 +347,7 @@ fn incidents(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration) 
     };
     if swarm.faults {
         let count = rng.usize(1..6);
-        add(rng, count, &|rng| IncidentKind::Faults(faults(rng, span)));
+        add(rng, count, &|rng| IncidentKind::Faults(faults(rng, span, swarm.listings)));
     }
     if swarm.editions {
         let count = rng.usize(1..8);
@@ -387,8 +389,8 @@ fn incidents(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration) 
 }
 
 /// One fault; or a player that requires a watch page, and a watch page that fails.
-fn faults(rng: &mut Rng, span: Duration) -> Vec<FaultWindow> {
-    let first = fault(rng, span);
+fn faults(rng: &mut Rng, span: Duration, has_listings: bool) -> Vec<FaultWindow> {
+    let first = fault(rng, span, has_listings);
     let mut all = vec![first];
     if all[0].kind == Some(Kind::Player) && all[0].fault.name() == "player 400" {
         let failing = [Action::status(503), Action::Hang, Action::Reset];
@@ -404,9 +406,13 @@ fn faults(rng: &mut Rng, span: Duration) -> Vec<FaultWindow> {
     all
 }
 
-fn fault(rng: &mut Rng, span: Duration) -> FaultWindow {
-    let keyed = [None, Some(Kind::Videos), Some(Kind::PlaylistItems), Some(Kind::Channels)];
-    let keyless = [Some(Kind::Player), Some(Kind::Watch), Some(Kind::TimedText)];
+fn fault(rng: &mut Rng, span: Duration, has_listings: bool) -> FaultWindow {
+    let mut keyed = vec![None, Some(Kind::Videos), Some(Kind::PlaylistItems), Some(Kind::Channels)];
+    let mut keyless = vec![Some(Kind::Player), Some(Kind::Watch), Some(Kind::TimedText)];
+    if has_listings {
+        keyed.extend([Some(Kind::Search), Some(Kind::Chart), Some(Kind::CommentThreads)]);
+        keyless.extend([Some(Kind::Feed), Some(Kind::Feed)]);
+    }
     let all = [&keyed[..], &keyless[..]].concat();
     let status = |status: u16, retry_after: Option<&str>| {
         let action = Action::status(status);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, Request, StatusCode, header};
+use axum::http::{HeaderValue, Request, StatusCode, Uri, header};
 use bytes::Bytes;
 use futures_util::future::poll_fn;
 use tokio::time::Instant;
@@ -21,6 +21,7 @@ use crate::plan::{FaultKind, FaultWindow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Videos,
+    Chart,
     Channels,
     Playlists,
     PlaylistItems,
@@ -31,11 +32,13 @@ pub(crate) enum Kind {
     Player,
     Watch,
     TimedText,
+    Feed,
 }
 
 impl Kind {
-    pub(crate) fn from_path(path: &str) -> Self {
-        match path.rsplit('/').next().unwrap_or_default() {
+    pub(crate) fn of(uri: &Uri) -> Self {
+        match uri.path().rsplit('/').next().unwrap_or_default() {
+            "videos" if uri.query().is_some_and(|query| query.contains("chart=")) => Self::Chart,
             "videos" => Self::Videos,
             "channels" => Self::Channels,
             "playlists" => Self::Playlists,
@@ -46,6 +49,7 @@ impl Kind {
             "player" => Self::Player,
             "watch" => Self::Watch,
             "timedtext" => Self::TimedText,
+            "videos.xml" => Self::Feed,
             _ => Self::Other,
         }
     }
@@ -54,9 +58,14 @@ impl Kind {
     pub(crate) fn bucket(self) -> Option<Bucket> {
         match self {
             Self::Search => Some(Bucket::Search),
-            Self::Player | Self::Watch | Self::TimedText => None,
+            Self::Player | Self::Watch | Self::TimedText | Self::Feed => None,
             _ => Some(Bucket::Default),
         }
+    }
+
+    /// Whether it is a part of a transcript, so that the limits of an address apply to it.
+    pub(crate) fn is_of_transcript(self) -> bool {
+        matches!(self, Self::Player | Self::Watch | Self::TimedText)
     }
 
     /// Whether the pace of an address applies to it.
@@ -220,7 +229,7 @@ impl SimTransport {
     async fn send(self, mut request: Request<Bytes>) -> Result<Answer, Failure> {
         let Self { platform, egress } = self;
         let (events, sim) = (&platform.0.events, &platform.0.sim);
-        let kind = Kind::from_path(request.uri().path());
+        let kind = Kind::of(request.uri());
         let subjects = subjects(kind, &request);
         let fault = platform.pick_fault(kind);
         let open = OpenExchange::begin(&platform, kind, egress, subjects, &request);
@@ -296,8 +305,8 @@ impl SimTransport {
                         is_page || kind == Kind::Watch && answer.status == StatusCode::FORBIDDEN;
                     let is_keyless = kind.bucket().is_none();
                     exchange.is_failed |= is_wall || is_page;
-                    exchange.is_block |=
-                        is_keyless && (is_sorry_page || is_limit || is_wall || is_page);
+                    exchange.is_block |= kind.is_of_transcript()
+                        && (is_sorry_page || is_limit || is_wall || is_page);
                     exchange.retry_after = retry_after.map(Duration::from_secs);
                     let is_limit = is_limit || is_rate_limit;
                     exchange.is_limit = is_limit && !is_keyless;
@@ -402,13 +411,14 @@ fn subjects(kind: Kind, request: &Request<Bytes>) -> Vec<String> {
 }
 
 /// The beginnings of the texts that are stamped with the edition of the world.
-const STAMPED: [&str; 6] = [
+const STAMPED: [&str; 7] = [
     "\"title\": \"",
     "\"textDisplay\": \"",
     "\"textOriginal\": \"",
     "\"name\": \"",
     "\"utf8\":\"",
     "\"utf8\": \"",
+    "<title>",
 ];
 
 /// Titles that mark unavailable videos.
@@ -436,8 +446,8 @@ impl Platform {
 
 fn next_mark(text: &str) -> Option<(usize, &'static str)> {
     let mut from = 0;
-    // Most quotes begin something else, which the first letter already shows.
-    while let Some(at) = text[from..].find('"') {
+    // Most quotes and tags begin something else, which the first letter already shows.
+    while let Some(at) = text[from..].find(['"', '<']) {
         let at = from + at;
         if let Some(mark) = STAMPED.iter().find(|mark| text[at..].starts_with(**mark)) {
             return Some((at, mark));

@@ -307,22 +307,21 @@ impl World {
         let now = self.clock.now();
         let mut spending = vec![];
         for number in 0..self.settings.budgets.len() {
-            let spent = services.iter().map(|service| {
-                let allowance = &service.allowances[number];
-                allowance.used(Bucket::Default, now) + allowance.used(Bucket::Search, now)
-            });
-            let most = spent.clone().max().unwrap_or_default();
+            let used = |service: &Service, bucket| service.allowances[number].used(bucket, now);
+            let units = services.iter().map(|service| used(service, Bucket::Default));
+            let searches = services.iter().map(|service| used(service, Bucket::Search));
+            let spent = units.clone().chain(searches).sum();
             let payer = Payer { key: number, uses_library: true };
-            spending.push(Spending { payer, spent: spent.sum(), most });
-            let spent = self.spent_by_key(services.last().unwrap(), number).await;
+            spending.push(Spending { payer, spent, most: units.max().unwrap_or_default() });
+            let (units, searches) = self.spent_by_key(services.last().unwrap(), number).await;
             let payer = Payer { key: number, uses_library: false };
-            spending.push(Spending { payer, spent, most: spent });
+            spending.push(Spending { payer, spent: units + searches, most: units });
         }
         spending
     }
 
-    /// The units that a key has spent, according to `/api/quota`.
-    async fn spent_by_key(&self, service: &Service, number: usize) -> u32 {
+    /// The units and searches that a key has spent, according to `/api/quota`.
+    async fn spent_by_key(&self, service: &Service, number: usize) -> (u32, u32) {
         let quota = loop {
             let answer = caller::quota(service, number).await;
             if answer.status == 200 {
@@ -331,8 +330,12 @@ impl World {
         };
         let quota: serde_json::Value = serde_json::from_str(&quota).unwrap();
         let buckets = quota["yours"]["buckets"].as_array().expect("every key has a budget");
-        let used = buckets.iter().filter_map(|bucket| bucket["used"].as_u64()).sum::<u64>();
-        u32::try_from(used).unwrap()
+        let used = |name: &str| {
+            let bucket = buckets.iter().find(|bucket| bucket["name"] == name);
+            let used = bucket.and_then(|bucket| bucket["used"].as_u64()).unwrap_or(0);
+            u32::try_from(used).unwrap()
+        };
+        (used("default"), used("search"))
     }
 }
 
@@ -355,6 +358,9 @@ pub(crate) fn life(resource: Resource, over: u32) -> Life {
         Resource::Video | Resource::Playlist => (minutes(15), hours(1), hours(168)),
         Resource::Channel => (hours(1), hours(6), hours(168)),
         Resource::Uploads | Resource::Comments => (minutes(10), hours(1), hours(24)),
+        Resource::Chart => (minutes(15), hours(1), hours(24)),
+        Resource::Feed => (minutes(10), hours(1), hours(48)),
+        Resource::Search => (hours(6), hours(6), hours(48)),
         Resource::Regions => (hours(168), hours(72), hours(240)),
         Resource::Tracks => (hours(24), hours(6), hours(720)),
         _ => (hours(168), hours(24), hours(720)),

@@ -45,7 +45,7 @@ impl Checker {
         if self.state().restarts.is_empty() {
             for egress in 0..self.settings.egresses {
                 let of_it = |exchange: &&Exchange| {
-                    exchange.kind.bucket().is_none() && exchange.egress == egress
+                    exchange.kind.is_of_transcript() && exchange.egress == egress
                 };
                 let sent: Vec<&Exchange> = log.iter().filter(of_it).collect();
                 self.check_pace(&sent, egress);
@@ -64,8 +64,7 @@ impl Checker {
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
                 // A background refresh continues when its caller leaves, or when another part of its list fails.
-                let is_list = matches!(op.operation(), Operation::Videos(_))
-                    || super::is_composite(op.operation());
+                let is_list = super::has_parts(op.operation());
                 let has_no_answer = op.has_left || op.has_failed && is_list;
                 // A record can also become stale while its operation runs.
                 let is_refresh = op.is_stale || has_no_answer && may_be_cached(log, exchange);
@@ -264,6 +263,10 @@ impl Checker {
                 keys.insert(match op.operation().is_batch() {
                     true if is_listed => Some(format!("batch {}", op.number)),
                     true => Some(format!("transcript {subject} None")),
+                    // The pages of a list are records that all callers share.
+                    false if is_record_page(op.operation(), kind) => {
+                        Some(format!("{kind:?} {subject}"))
+                    }
                     false if is_listed && op.caller.no_cache => Some(format!("op {}", op.number)),
                     false => op.operation().key(),
                 });
@@ -280,10 +283,12 @@ impl Checker {
         if !has_cache || !self.state().restarts.is_empty() {
             return;
         }
-        for is_keyed in [true, false] {
+        let interfaces: [fn(Kind) -> bool; 3] =
+            [|kind| kind.bucket().is_some(), Kind::is_of_transcript, |kind| kind == Kind::Feed];
+        for is_of_interface in interfaces {
             // Pages of playlists are listed by several operations, each for itself.
             let is_listed = |kind| matches!(kind, Kind::PlaylistItems | Kind::Playlists);
-            let of_it = |it: &&Exchange| it.kind.bucket().is_some() == is_keyed;
+            let of_it = |it: &&Exchange| is_of_interface(it.kind);
             let sent: Vec<&Exchange> = log.iter().filter(of_it).collect();
             // From another address it is another request.
             let mut same = BTreeMap::<_, Vec<&Exchange>>::new();
@@ -390,6 +395,15 @@ impl Checker {
     }
 }
 
+/// Whether the operation reads such a request as a record of its own.
+fn is_record_page(operation: &Operation, kind: Kind) -> bool {
+    let is_shared = matches!(
+        kind,
+        Kind::Search | Kind::Chart | Kind::Playlists | Kind::CommentThreads | Kind::Feed
+    );
+    is_shared && matches!(operation, Operation::Listing(_))
+}
+
 fn is_paced(exchange: &Exchange) -> bool {
     exchange.kind.is_paced()
 }
@@ -423,13 +437,17 @@ fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
 fn may_be_cached(log: &[Exchange], exchange: &Exchange) -> bool {
     log.iter().any(|before| {
         // A cached transcript may need a watch page for the first time.
-        let is_keyless = |kind: Kind| kind.bucket().is_none();
-        (before.kind == exchange.kind || is_keyless(before.kind) && is_keyless(exchange.kind))
+        let is_keyless = Kind::is_of_transcript;
+        // The videos of a chart are cached too.
+        let is_charted = before.kind == Kind::Chart && exchange.kind == Kind::Videos;
+        (before.kind == exchange.kind
+            || is_charted
+            || is_keyless(before.kind) && is_keyless(exchange.kind))
             && before.end.is_some_and(|(end, ended)| {
                 end <= exchange.start && matches!(ended, ExchangeEnd::Answered(status) if status.is_success())
             })
             // A channel that was found by its handle is cached by its id too.
-            && (before.kind == Kind::Channels
+            && (matches!(before.kind, Kind::Channels | Kind::Chart)
                 || before.subjects.iter().any(|subject| exchange.subjects.contains(subject)))
     })
 }

@@ -25,6 +25,7 @@ enum Breaker {
     Search,
     Player(usize),
     TimedText(usize),
+    Feed,
 }
 
 /// Whether an operation walks through a list without sharing the walk.
@@ -39,6 +40,7 @@ fn breaker(exchange: &Exchange) -> Breaker {
     match exchange.kind {
         Kind::Player | Kind::Watch => Breaker::Player(exchange.egress),
         Kind::TimedText => Breaker::TimedText(exchange.egress),
+        Kind::Feed => Breaker::Feed,
         Kind::Search => Breaker::Search,
         _ => Breaker::DataApi,
     }
@@ -140,7 +142,7 @@ impl Checker {
             let state = self.state();
             // A part of the operation itself may be the probe.
             let is_other =
-                |other: &&Op| other.number != op.number || super::is_composite(op.operation());
+                |other: &&Op| other.number != op.number || super::has_parts(op.operation());
             let mut others = state.ops.iter().filter(is_other);
             others.any(|other| {
                 let is_running = other.may_be_running(now, self.settings.deadline);
@@ -186,6 +188,8 @@ impl Checker {
             let mut needed = by_breaker.into_iter().filter(|(breaker, _)| match breaker {
                 Breaker::DataApi | Breaker::Search => is_keyed,
                 Breaker::Player(_) | Breaker::TimedText(_) => is_keyless,
+                // The Data API replaces a feed.
+                Breaker::Feed => false,
             });
             needed.any(|(_, of_it)| is_open(&of_it))
         })
@@ -208,7 +212,7 @@ impl Checker {
         self.platform.log(|log| {
             log.iter().any(|it| match it.end {
                 Some((end, ExchangeEnd::NotSent | ExchangeEnd::Broken)) => {
-                    it.kind.bucket().is_none() && end + pause >= now
+                    it.kind.is_of_transcript() && end + pause >= now
                 }
                 _ => false,
             })
@@ -318,12 +322,16 @@ impl Checker {
         let (mut keys, mut videos, mut slots) = (BTreeSet::new(), BTreeSet::new(), 0);
         for other in running {
             // The fetch of a caller that has left holds its slot, also if another operation shares it.
-            if !other.is_live(now) || walks_alone(other) {
+            // Two readers of one list may lead the fetches of different pages.
+            let is_listing = matches!(other.operation(), Operation::Listing(_));
+            if !other.is_live(now) || walks_alone(other) || is_listing {
                 slots += 1;
                 continue;
             }
             let ids: Vec<&String> = match other.operation() {
-                Operation::Video(id) | Operation::Title(id) if stays => vec![id],
+                Operation::Video(id) | Operation::Title(id) | Operation::Detailed(id) if stays => {
+                    vec![id]
+                }
                 Operation::Videos(ids) if stays => ids.iter().collect(),
                 operation => {
                     keys.extend(operation.key());
