@@ -294,7 +294,15 @@ impl Checker {
         let over = self.settings.lifetime_divisor;
         let life = life(resource, over);
         // A response that is rendered for each request does not report the age of its record.
-        let whole = life.ttl * 11 / 10 + life.grace + life.stale_if_error;
+        let whole_life = |resource| {
+            let life = crate::world::life(resource, over);
+            life.ttl * 11 / 10 + life.grace + life.stale_if_error
+        };
+        // A search is as old as its oldest video, which may be older than a page of results can be.
+        let whole = match resource {
+            Resource::Search => whole_life(resource).max(whole_life(Resource::Video)),
+            _ => whole_life(resource),
+        };
         let age = if answer.cache.is_some() { answer.age.unwrap_or_default() } else { whole };
         // Jitter extends the TTL by up to a tenth.
         let ttl = life.ttl * 11 / 10;

@@ -201,7 +201,9 @@ impl Checker {
         let is_unusable = |egress: &usize| self.is_blocked(*egress, now);
         let mut all = 0..self.settings.egresses;
         match self.settings.pace {
-            None if !self.has_faults() => all.all(|egress| is_unusable(&egress)),
+            None if !self.has_faults() && !self.has_timeouts() => {
+                all.all(|egress| is_unusable(&egress))
+            }
             _ => all.any(|egress| is_unusable(&egress)),
         }
     }
@@ -217,6 +219,13 @@ impl Checker {
                 _ => false,
             })
         })
+    }
+
+    /// Whether a request for a transcript took as long as an attempt may. Such failures open the breaker of an address.
+    fn has_timeouts(&self) -> bool {
+        let (now, limit) = (Instant::now(), self.settings.attempt_timeout);
+        let is_one = |it: &Exchange| it.kind.is_of_transcript() && it.lasted(now) >= limit;
+        self.platform.log(|log| log.iter().any(is_one))
     }
 
     fn has_faults(&self) -> bool {
