@@ -312,6 +312,7 @@ impl Checker {
             Some("hit") => ttl,
             Some("stale") | None => whole,
             // Its parts are separate records: some may have been stale, and others missing.
+            _ if is_from_data_api(answer) => whole_life(Resource::Video).max(whole),
             _ if has_parts(op.operation()) => whole,
             _ if matches!(op.operation(), Operation::Ids(_)) => now - self.earliest_walk(op),
             // It was fetched while this caller waited.
@@ -333,8 +334,7 @@ impl Checker {
             let is_hit = answer.cache.as_deref() == Some("hit");
             if is_hit { fresh } else { fresh + life.grace + life.stale_if_error }
         };
-        // Videos that replace a feed were fresh when it was assembled.
-        let inner = match is_composite(op.operation()) || is_from_data_api(answer) {
+        let inner = match is_composite(op.operation()) {
             true => part_life(Resource::Video).max(part_life(Resource::Playlist)),
             false => Duration::ZERO,
         };
@@ -355,7 +355,9 @@ impl Checker {
         let earliest = age + TOLERANCE + fetching + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
         // The pages of a list come one after another. Its age is that of the first.
-        let has_pages = has_parts(op.operation()) || matches!(op.operation(), Operation::Ids(_));
+        let has_pages = has_parts(op.operation())
+            || is_from_data_api(answer)
+            || matches!(op.operation(), Operation::Ids(_));
         let is_of_one_time = answer.cache.is_some() && !has_pages;
         let to = match is_of_one_time && !is_set && !is_suspended {
             true => now.checked_sub(age).unwrap_or(self.began) + TOLERANCE,

@@ -1,8 +1,8 @@
 //! The newest videos of channels and playlists: from the public feed, or from the Data API if YouTube serves no feed.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::lifetime::Resource;
 use super::lookup::Lookup;
@@ -35,7 +35,8 @@ pub(crate) async fn by_name(
     Ok(Cached::composite(feed.into_body().body, parts, age, life))
 }
 
-/// Fetches the newest videos of a channel. It costs nothing, or 2 units if YouTube serves no feed.
+/// Fetches the newest videos of a channel, and returns them with their age: the videos that replace a feed may be
+/// cached. It costs nothing, or 2 units if YouTube serves no feed.
 ///
 /// # Errors
 ///
@@ -44,21 +45,23 @@ pub(crate) async fn of_channel(
     services: &Arc<Services>,
     ctx: &Context,
     id: &ChannelId,
-) -> Result<FeedAnswer> {
+) -> Result<(FeedAnswer, Duration)> {
     let ctx = &ctx.for_parts();
     let newest = async {
         let ids = Lookup::UploadIds(ChannelRef::Id(id.clone()));
-        let ids: Vec<VideoId> = services.read_record(ctx, &ids).await?.decode()?;
-        let (videos, _) = video::list_json(services, ctx, &ids).await?;
+        let list = services.read_record(ctx, &ids).await?;
+        let (videos, _) = video::list_json(services, ctx, &list.decode::<Vec<VideoId>>()?).await?;
+        let age = list.age.max(videos.age);
         let mut videos: Vec<Video> = videos.decode()?;
         // Uploads are in this order only roughly.
         videos.sort_by_key(|video| Reverse(video.published_at));
-        Ok(videos)
+        Ok((videos, age))
     };
     fetch(services, ctx, &FeedId::Channel(id.clone()), newest).await
 }
 
-/// Fetches the first videos of a playlist. It costs nothing, or 2 units if YouTube serves no feed.
+/// Fetches the first videos of a playlist, and returns them with their age, as [`of_channel`] does. It costs nothing, or
+/// 2 units if YouTube serves no feed.
 ///
 /// # Errors
 ///
@@ -67,15 +70,14 @@ pub(crate) async fn of_playlist(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
-) -> Result<FeedAnswer> {
+) -> Result<(FeedAnswer, Duration)> {
     let ctx = &ctx.for_parts();
     let first = async {
-        let page = page::read(services, ctx, id, "").await?.body;
-        let ids: Vec<VideoId> = page.entries.iter().filter_map(|entry| entry.video).collect();
-        let mut videos: HashMap<VideoId, Video> = HashMap::new();
-        video::read_all(services, ctx, &ids, |video| _ = videos.insert(video.id, video)).await?;
+        let page = page::read(services, ctx, id, "").await?;
+        let ids = page.body.entries.iter().filter_map(|entry| entry.video);
         // An entry without a video is private or deleted.
-        Ok(ids.iter().filter_map(|id| videos.get(id).cloned()).collect())
+        let (videos, _) = video::list_json(services, ctx, &ids.collect::<Vec<_>>()).await?;
+        Ok((videos.decode()?, page.age.max(videos.age)))
     };
     fetch(services, ctx, &FeedId::Playlist(id.clone()), first).await
 }
@@ -85,11 +87,14 @@ async fn fetch(
     services: &Arc<Services>,
     ctx: &Context,
     of: &FeedId,
-    from_data_api: impl Future<Output = Result<Vec<Video>>>,
-) -> Result<FeedAnswer> {
+    from_data_api: impl Future<Output = Result<(Vec<Video>, Duration)>>,
+) -> Result<(FeedAnswer, Duration)> {
     let feed_error = match services.web.feed(ctx, of).await {
         Ok(feed) if !feed.items.is_empty() => {
-            return Ok(FeedAnswer { source: FeedSource::Feed, items: feed.items });
+            return Ok((
+                FeedAnswer { source: FeedSource::Feed, items: feed.items },
+                Duration::ZERO,
+            ));
         }
         // Feeds of channels with videos are sometimes empty.
         Ok(_) => None,
@@ -101,13 +106,13 @@ async fn fetch(
         tracing::debug!(reason = error.reason().code(), source, "feed replaced by Data API");
     }
     match (from_data_api.await, feed_error) {
-        (Ok(videos), _) => {
+        (Ok((videos, age)), _) => {
             let items = videos.into_iter().take(ITEMS).map(FeedItem::from).collect();
-            Ok(FeedAnswer { source: FeedSource::DataApi, items })
+            Ok((FeedAnswer { source: FeedSource::DataApi, items }, age))
         }
         (Err(error), None) if allows_stale(&error) && !error.is_for_one_caller() => {
             // Nothing says that the empty feed is wrong.
-            Ok(FeedAnswer { source: FeedSource::Feed, items: vec![] })
+            Ok((FeedAnswer { source: FeedSource::Feed, items: vec![] }, Duration::ZERO))
         }
         (Err(error), Some(feed_error)) if allows_stale(&error) => {
             Err(error.with_detail(format!("feed: {}", feed_error.message())))

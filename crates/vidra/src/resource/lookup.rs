@@ -223,11 +223,15 @@ impl Lookup {
                     json(&playlist::of_channel::fetch(services, ctx, id, token).await?)
                 }
                 Self::ChannelFeed(ChannelRef::Id(id)) => {
-                    json(&feed::of_channel(services, ctx, id).await?)
+                    let (feed, age) = feed::of_channel(services, ctx, id).await?;
+                    return Ok(Fetched { body: json(&feed)?, age });
                 }
                 // The record is that of the id.
                 Self::ChannelFeed(_) => Err(Error::internal("a composite has no record")),
-                Self::PlaylistFeed(id) => json(&feed::of_playlist(services, ctx, id).await?),
+                Self::PlaylistFeed(id) => {
+                    let (feed, age) = feed::of_playlist(services, ctx, id).await?;
+                    return Ok(Fetched { body: json(&feed)?, age });
+                }
                 Self::Comments(video, query) => {
                     json(&comment::threads(services, ctx, *video, query).await?)
                 }

@@ -289,3 +289,26 @@ async fn feeds_take_nothing_from_the_pace_of_transcripts() {
     feed(&vidra, FERMATA).await;
     assert!(started.elapsed() < Duration::from_secs(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_feed_is_as_old_as_its_parts() {
+    for id in ["PLquirkFeedMissing", "UCquirkFeedMissing000000"] {
+        let sim = Simulator::new();
+        let vidra = cached(&sim);
+        let lookup = match id.starts_with("PL") {
+            true => {
+                vidra.playlist_videos_page(&playlist(id), None, 50).await.unwrap();
+                Lookup::PlaylistFeed(playlist(id))
+            }
+            false => {
+                vidra.lookup(&Lookup::Uploads(channel(id))).await.unwrap();
+                Lookup::ChannelFeed(channel(id))
+            }
+        };
+        // The parts are stale now, and the cache serves them at once.
+        let time = Duration::from_secs(1800);
+        advance(time).await;
+        let replaced = vidra.lookup(&lookup).await.unwrap();
+        assert!(replaced.age >= time, "{id}: {:?}", replaced.age);
+    }
+}
