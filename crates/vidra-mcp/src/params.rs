@@ -148,10 +148,7 @@ pub(crate) fn date_range(
 ) -> Result<DateRange, CallError> {
     let since = since.and_then(|SinceArg(range)| range.since);
     let until = until.and_then(|UntilArg(range)| range.until);
-    match since.zip(until) {
-        Some((since, until)) if since > until => Err(CallError::bad("since: is later than until")),
-        _ => Ok(DateRange { since, until }),
-    }
+    Ok(DateRange::new(since, until)?)
 }
 
 /// Declares arguments that are one word of the library.

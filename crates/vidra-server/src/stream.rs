@@ -108,7 +108,7 @@ pub(crate) async fn respond_with_list(
     let lines = stream::unfold(start, |(mut items, count)| async move {
         let count = count?;
         Some(match items.next().await {
-            Some(Ok(item)) => (ListLine::Result(item), (items, Some(count + 1))),
+            Some(Ok(item)) => (ListLine::result(item), (items, Some(count + 1))),
             Some(Err(error)) => (ListLine::Error(line_of(error, "list failed")), (items, None)),
             None => (ListLine::Summary(ListSummary { count }), (items, None)),
         })
@@ -302,7 +302,7 @@ impl PlaylistSummary {
 #[schema(rename_all = "lowercase")]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum ListLine {
-    /// The next item, with its chosen members.
+    /// The next item, with its chosen members. The type of a search result is `result`.
     #[schema(value_type = Object)]
     Result(Value),
     /// No item was ready for 15 seconds.
@@ -312,6 +312,18 @@ pub(crate) enum ListLine {
     /// The list could not be read to its end, or the service is shutting down. It is the last line, in place of the
     /// summary.
     Error(ErrorBody),
+}
+
+impl ListLine {
+    /// The line of an item. A search result has a `type` of its own, which is `result` in a line.
+    fn result(mut item: Value) -> Self {
+        if let Some(members) = item.as_object_mut()
+            && let Some(kind) = members.remove("type")
+        {
+            members.insert("result".to_owned(), kind);
+        }
+        Self::Result(item)
+    }
 }
 
 /// The totals of a list.

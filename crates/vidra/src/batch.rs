@@ -173,14 +173,16 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> Vi
         Some(id) if availability == Availability::Public => {
             let lookup = Lookup::Transcript(id, batch.query.transcript.clone());
             let read = || batch.services.read_record(ctx, &lookup);
-            let caught =
-                AssertUnwindSafe(retry_while_breaker_open(ctx.deadline, read)).catch_unwind().await;
-            let record = caught.unwrap_or_else(|_| Err(Error::internal("a panic")));
-            record.and_then(|record| read_transcript(&batch.query, &record.body, &mut title))
+            let transcript = async {
+                let record = retry_while_breaker_open(ctx.deadline, read).await?;
+                read_transcript(&batch.query, &record.body, &mut title)
+            };
+            let caught = AssertUnwindSafe(transcript).catch_unwind().await;
+            caught.unwrap_or_else(|_| Err(Error::internal("a panic")))
         }
         id => {
             let named = id.map(|id| id.to_string());
-            let named = named.unwrap_or_else(|| format!("entry {position} of the playlist"));
+            let named = named.unwrap_or_else(|| format!("entry {position}"));
             let reason = match availability {
                 Availability::Private => Reason::VideoPrivate,
                 Availability::Public | Availability::Deleted => Reason::VideoNotFound,

@@ -60,7 +60,7 @@ pub(crate) struct Cache {
     /// Composites that are being assembled.
     composites: Arc<Flights<Cached<Body>>>,
     /// One for each `RenewalGroup`.
-    renewals: [Renewals; 3],
+    renewals: [Renewals; 4],
     /// The slots of fetches for uncached answers.
     misses: Arc<Semaphore>,
     max_misses: usize,
@@ -117,7 +117,7 @@ impl Cache {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
             composites: Arc::new(Flights::new(Duration::ZERO)),
-            renewals: ["transcripts", "data", "feeds"]
+            renewals: ["transcripts", "data", "feeds", "searches"]
                 .map(|what| Renewals::new(what, refusals_last, now)),
             misses: Arc::new(Semaphore::new(max_misses)),
             max_misses,

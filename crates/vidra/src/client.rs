@@ -158,8 +158,9 @@ impl Vidra {
     /// ```
     pub fn replace_key(&self, key: ApiKey) -> bool {
         let is_new = self.services.data_api.replace_key(key);
-        self.services.cache.resume(RenewalGroup::Data);
-        self.services.cache.resume(RenewalGroup::Feeds);
+        for group in [RenewalGroup::Data, RenewalGroup::Feeds, RenewalGroup::Searches] {
+            self.services.cache.resume(group);
+        }
         is_new
     }
 

@@ -92,6 +92,19 @@ impl DateRange {
         parse(text, SignedDuration::from_hours(24) - SignedDuration::from_nanos(1))
     }
 
+    /// A range with these ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if `since` is later than `until`.
+    pub fn new(since: Option<Timestamp>, until: Option<Timestamp>) -> Result<Self> {
+        if since.zip(until).is_some_and(|(since, until)| since > until) {
+            let fault = "since: is later than until".to_owned();
+            return Err(Error::invalid("The dates are not valid", vec![fault]));
+        }
+        Ok(Self { since, until })
+    }
+
     /// Whether it has no ends.
     pub(crate) fn is_open(&self) -> bool {
         *self == Self::default()

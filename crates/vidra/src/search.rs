@@ -207,7 +207,7 @@ impl SearchQuery {
         let length = (self.length.is_some() && !is_video).then_some(("duration", only_videos));
         let live = (self.live.is_some() && !is_video).then_some(("live", only_videos));
         let DateRange { since, until } = self.range;
-        let is_reversed = since.zip(until).is_some_and(|(since, until)| since > until);
+        let is_reversed = DateRange::new(since, until).is_err();
         let dates = is_reversed.then_some(("since", "is later than until"));
         [length, live, dates].into_iter().flatten().collect()
     }

@@ -167,7 +167,7 @@ const ALL: [ErrorResponse; 26] = [
         "BodyTooLarge",
         "The body is too large.",
         Reason::BodyTooLarge,
-        "The body is larger than 65536 bytes",
+        "The body is larger than 131072 bytes",
     ),
     ErrorResponse::new(
         "UnsupportedMediaType",

@@ -18,7 +18,7 @@ struct Member {
 }
 
 /// The depth at which a schema that contains itself would be cut.
-const MAX_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 16;
 
 impl Members {
     /// The members of items of type `T`.

@@ -107,10 +107,9 @@ pub(super) async fn get_uploads(
     mut query: Query,
     headers: HeaderMap,
 ) -> Result {
-    let range = DateRange {
-        since: query.parsed("since", DateRange::parse_since),
-        until: query.parsed("until", DateRange::parse_until),
-    };
+    let since = query.parsed("since", DateRange::parse_since);
+    let until = query.parsed("until", DateRange::parse_until);
+    let range = DateRange::new(since, until).unwrap_or_else(|error| query.add_faults(&error));
     let PageQuery { cursor, limit } = PageQuery::read(&mut query);
     let form = ListForm::read_paged::<Video>(&mut query, &headers);
     query.check()?;

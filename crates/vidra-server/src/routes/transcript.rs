@@ -151,10 +151,7 @@ impl Part {
             .with_captions(query.optional_choice("captions", CaptionKind::ALL));
         let start = query.parsed("start", Seconds::from_str).or(start);
         let range = TimeRange::new(start, query.parsed("end", Seconds::from_str));
-        let range = range.unwrap_or_else(|_| {
-            query.fault("end", "must be after start");
-            TimeRange::default()
-        });
+        let range = range.unwrap_or_else(|error| query.add_faults(&error));
         Self { query: transcript, range }
     }
 
@@ -221,7 +218,7 @@ pub(super) async fn get_transcript_document(
         ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("by" = Option<String>, Query, description = "The unit of the size; `tokens` if not given. `chapters` makes one chunk of each chapter, or several if `size` is given", example = "tokens"),
         ("size" = Option<u64>, Query, minimum = 1, maximum = 8192, description = "The greatest size of a chunk; 512 tokens, 384 words, 60 seconds or 8 sentences if not given", example = 512),
-        ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; an eighth of the default size if not given", example = 64)
+        ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; see the guide for the defaults", example = 64)
     ),
     responses((status = 200, description = "The chunks", body = ChunkedTranscript), FetchErrors, TranscriptErrors)
 )]
@@ -241,10 +238,7 @@ pub(super) async fn get_transcript_chunks(
 
 fn read_chunks(query: &mut Query) -> ChunkQuery {
     let [by, size, overlap] = ["by", "size", "overlap"].map(|name| query.text(name));
-    ChunkQuery::parse(by, size, overlap).unwrap_or_else(|error| {
-        error.details().iter().for_each(|fault| query.add_fault(fault.clone()));
-        ChunkQuery::default()
-    })
+    ChunkQuery::parse(by, size, overlap).unwrap_or_else(|error| query.add_faults(&error))
 }
 
 /// The caption tracks that a video has.
@@ -309,6 +303,10 @@ impl Format {
     ) -> Result<Answer> {
         let (transcript, cached) = found.split();
         let (content_type, extension, body) = match self {
+            Self::Json if fields.is_none() => {
+                let body = serde_json::to_vec(&transcript.lines()).map_err(ApiError::internal)?;
+                (respond::JSON, "json", body.into())
+            }
             Self::Json | Self::Csv => {
                 let lines = serde_json::to_value(transcript.lines()).map_err(ApiError::internal)?;
                 let lines = lines.as_array().map(Vec::as_slice).unwrap_or_default();

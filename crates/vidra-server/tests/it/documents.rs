@@ -195,6 +195,18 @@ async fn playlists_and_channels_are_transcribed() {
     assert!(got["results"][0]["chunks"].is_array());
 }
 
+/// The largest documented body.
+#[tokio::test]
+async fn a_batch_may_skip_4000_videos() {
+    let app = TestApp::new();
+    let url = |index: usize| format!("https://www.youtube.com/watch?v=skipped{index:04}");
+    let ids: Vec<String> = (0..4_000).map(|index| format!("skipped{index:04}")).collect();
+    let videos: Vec<String> = (0..500).map(url).collect();
+    let body = serde_json::to_string_pretty(&json!({"videos": videos, "skip": ids})).unwrap();
+    let got = app.post("/api/transcripts", body).await.json();
+    assert_eq!((&got["totalVideos"], &got["results"]), (&json!(500), &json!([])));
+}
+
 #[tokio::test]
 async fn faults_of_a_batch_name_their_member() {
     let app = TestApp::new();
@@ -205,7 +217,7 @@ async fn faults_of_a_batch_name_their_member() {
         (json!({"videos": []}), "videos: must be a list of 1 to 500 video ids or URLs".to_owned()),
         (
             json!({"videos": ["txManualAsr"], "since": "2020-01-01"}),
-            "since: can be combined with channel only".to_owned(),
+            "since: can be combined with playlist and channel only".to_owned(),
         ),
         (json!({"videos": ["txManualAsr"], "limit": 3}), "limit: unknown field".to_owned()),
     ];
@@ -213,6 +225,15 @@ async fn faults_of_a_batch_name_their_member() {
         let (_, details) = post(&app, &body).await.problem(400);
         assert_eq!(details, [fault], "{body}");
     }
+    let body = json!({"videos": ["txManualAsr", "bad", "https://vimeo.com/1"]});
+    let (_, details) = post(&app, &body).await.problem(400);
+    let starts: Vec<&str> = details.iter().filter_map(|fault| fault.split(':').next()).collect();
+    assert_eq!(starts, ["videos.2", "videos.3"], "{details:?}");
+    let (_, details) = app
+        .get("/api/channel/@fermata/uploads?since=2026-02-01&until=2026-01-01")
+        .await
+        .problem(400);
+    assert_eq!(details, ["since: is later than until"]);
     post(&app, &json!({"playlist": "PLquirkUnknown"})).await.problem(404);
     post(&app, &json!({"channel": "@nobodyHasThis"})).await.problem(404);
 }

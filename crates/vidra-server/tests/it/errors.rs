@@ -135,7 +135,7 @@ async fn invalid_bodies_are_rejected() {
         let (message, details) = app.post(path, "{\"a\":").await.problem(400);
         assert_eq!((message.as_str(), details.len()), ("The body is not valid JSON", 1));
         app.post(path, "\"x\"").await.problem(400);
-        app.post(path, format!("{{\"url\": \"{}\"}}", "x".repeat(70_000))).await.problem(413);
+        app.post(path, format!("{{\"url\": \"{}\"}}", "x".repeat(140_000))).await.problem(413);
         let text = Request::post(path).header("content-type", "text/plain").body(Body::from("{}"));
         app.send(text.unwrap()).await.problem(415);
         let untyped = Request::post(path).body(Body::from("{}"));

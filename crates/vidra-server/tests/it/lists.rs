@@ -1,5 +1,7 @@
 //! Lists over REST: pages, chosen members, CSV and NDJSON.
 
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
@@ -298,6 +300,12 @@ async fn a_search_is_paged_and_has_the_form_of_every_list() {
     let stream = lines(&stream);
     assert_eq!(stream.last().unwrap()["type"], "summary");
     assert!(stream.len() > 100, "{}", stream.len());
+    let types: BTreeSet<&str> = stream.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(types, BTreeSet::from(["result", "summary"]));
+    assert_eq!(stream[0]["result"], "video", "the type of the result");
+    let path = "/api/search?q=quirk+million&limit=1&fields=thumbnails.high.url";
+    let url = &app.get(path).await.json()["items"][0]["thumbnails"]["high"]["url"];
+    assert!(url.is_string(), "{url}");
     let channels = app.get("/api/search?q=fermata&type=channel&limit=1").await.json();
     assert_eq!(channels["items"][0]["name"], "Fermata Sessions");
 }

@@ -98,7 +98,7 @@ async fn invalid_mcp_requests_get_the_usual_error_shape() {
         .header("accept", "application/json, text/event-stream");
     app.send(plain.body(Body::from("{}")).unwrap()).await.problem(415);
     app.post("http://localhost/mcp", "{}").await.problem(406);
-    send(&app, &json!("x".repeat(70_000)), &[]).await.problem(413);
+    send(&app, &json!("x".repeat(140_000)), &[]).await.problem(413);
     let got = app.method(axum::http::Method::PUT, "http://localhost/mcp").await;
     got.problem(405);
     assert_eq!(got.header("allow"), Some("GET, POST, DELETE"));
@@ -349,7 +349,7 @@ const TOO_MANY: &str = "Too many requests to this service";
 #[tokio::test(start_paused = true)]
 async fn users_21_free_messages_are_no_way_around_the_rate() {
     let rules = || Rules { rate: "2/h".parse().ok(), ..Rules::default() };
-    let large = json!("x".repeat(70_000));
+    let large = json!("x".repeat(140_000));
     let junk = [json!("x"), json!([initialize()]), json!({"id": 1})];
     for body in junk {
         let app = app(rules());

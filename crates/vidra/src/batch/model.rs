@@ -30,8 +30,8 @@ pub struct BatchQuery {
     pub from: Option<u64>,
     /// The last position, included. A position beyond the end means the end.
     pub to: Option<u64>,
-    /// The earliest publication time. It is meant for channels, whose uploads are in the order of time: the batch
-    /// lists no page after one that is older. It excludes entries without a date.
+    /// The earliest publication time. It excludes entries without a date, and so all entries of a list of videos. The
+    /// uploads of a channel are in the order of time: no page is listed after one that is older.
     pub since: Option<Timestamp>,
     /// The languages and the kind of captions.
     pub transcript: TranscriptQuery,

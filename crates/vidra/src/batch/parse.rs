@@ -13,7 +13,7 @@ use crate::list::DateRange;
 use crate::transcript::{CaptionKind, ChunkBy, ChunkQuery, Languages, Seconds, TimeRange};
 use crate::whole::{self, MAX};
 
-/// The maximum number of videos to skip. A body of 64 KB has room for this many.
+/// The maximum number of videos to skip.
 const MAX_SKIPPED: usize = 4_000;
 
 /// The maximum number of videos in a list.
@@ -41,7 +41,7 @@ impl BatchQuery {
         reader.finish(query)
     }
 
-    /// Parses a query with its source: one of `{"videos", "playlist", "channel"}`, and for a channel also `since`.
+    /// Parses a query with its source: one of `{"videos", "playlist", "channel"}`, and also `since`, except for videos.
     ///
     /// # Errors
     ///
@@ -99,11 +99,14 @@ impl<'a> Reader<'a> {
             self.fault(given.get(1).unwrap_or(&"videos"), all);
             return None;
         };
+        if name == "videos" && self.members.contains_key("since") {
+            self.fault("since", "can be combined with playlist and channel only");
+        }
         let value = &self.members[name];
         let text = || value.as_str().ok_or_else(|| "must be a text".to_owned());
-        let message = |error: Error| error.message().to_owned();
+        let message = |error: Error| described(&error);
         let read = match name {
-            "videos" => video_list(value).map(BatchSource::Videos),
+            "videos" => return self.videos(value).map(BatchSource::Videos),
             "playlist" => text()
                 .and_then(|text| PlaylistId::parse(text).map_err(message))
                 .map(BatchSource::Playlist),
@@ -111,10 +114,24 @@ impl<'a> Reader<'a> {
                 .and_then(|text| ChannelRef::parse(text).map_err(message))
                 .map(BatchSource::Channel),
         };
-        if name != "channel" && self.members.contains_key("since") {
-            self.fault("since", "can be combined with channel only");
-        }
         read.map_err(|fault| self.fault(name, &fault)).ok()
+    }
+
+    /// Reads the list of videos. Each bad one is a fault.
+    fn videos(&mut self, value: &Value) -> Option<Vec<VideoId>> {
+        let Some(ids) = value.as_array().filter(|ids| (1..=MAX_VIDEOS).contains(&ids.len())) else {
+            self.fault("videos", &format!("must be a list of 1 to {MAX_VIDEOS} video ids or URLs"));
+            return None;
+        };
+        let mut videos = vec![];
+        for (position, id) in (1..).zip(ids) {
+            match id.as_str().map(VideoId::parse) {
+                Some(Ok(id)) => videos.push(id),
+                Some(Err(error)) => self.fault(&format!("videos.{position}"), &described(&error)),
+                None => self.fault(&format!("videos.{position}"), "must be a text"),
+            }
+        }
+        Some(videos)
     }
 
     /// Reads the options. Members with `other` names are read elsewhere.
@@ -174,14 +191,10 @@ fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, S
     })
 }
 
-fn video_list(value: &Value) -> Result<Vec<VideoId>, String> {
-    let wrong = || format!("must be a list of 1 to {MAX_VIDEOS} video ids or URLs");
-    let ids = value.as_array().filter(|ids| (1..=MAX_VIDEOS).contains(&ids.len()));
-    let id = |id: &Value| match id.as_str() {
-        Some(text) => VideoId::parse(text).map_err(|error| error.message().to_owned()),
-        None => Err(wrong()),
-    };
-    ids.ok_or_else(wrong)?.iter().map(id).collect()
+/// The message of an error, and what was expected.
+fn described(error: &Error) -> String {
+    let details = error.details().iter().map(String::as_str);
+    std::iter::once(error.message()).chain(details).collect::<Vec<_>>().join("; ")
 }
 
 fn skipped(value: &Value) -> Result<HashSet<VideoId>, String> {

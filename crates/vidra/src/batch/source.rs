@@ -83,13 +83,26 @@ pub(super) async fn list(
 
 /// Opens the entries of a playlist, of which the batch may need only the first ones.
 async fn open(batch: &Batch, ctx: &Context, id: &PlaylistId) -> Result<Entries> {
-    let needed = match (batch.query.to, batch.query.since) {
-        (None, None) => return Entries::new(&batch.services, ctx, id).await,
-        (Some(to), None) => usize::try_from(to).unwrap_or(usize::MAX),
-        // Only the dates tell how many.
-        (_, Some(_)) => usize::MAX,
+    let (to, since) = (batch.query.to, batch.last_since());
+    if to.is_none() && since.is_none() {
+        return Entries::new(&batch.services, ctx, id).await;
+    }
+    let is_enough = |start: &[Entry]| {
+        let last_page = &start[start.len().saturating_sub(PAGE)..];
+        to.is_some_and(|to| start.len() as u64 >= to)
+            || since.is_some_and(|since| are_older(last_page, since))
     };
-    Entries::for_part(&batch.services, ctx, id, needed).await
+    Entries::for_part(&batch.services, ctx, id, is_enough).await
+}
+
+/// The number of entries on a full page.
+const PAGE: usize = 50;
+
+impl Batch {
+    /// The date after which the list ends: uploads are in the order of time, and other playlists are not.
+    fn last_since(&self) -> Option<Timestamp> {
+        self.query.since.filter(|_| matches!(self.source, BatchSource::Channel(_)))
+    }
 }
 
 struct Listing<'a> {
@@ -139,7 +152,7 @@ impl Listing<'_> {
         while let Some(page) = next {
             self.send(&page).await;
             let is_done = self.batch.query.to.is_some_and(|to| self.position >= to)
-                || self.batch.query.since.is_some_and(|since| are_older(&page, since));
+                || self.batch.last_since().is_some_and(|since| are_older(&page, since));
             next = if is_done { None } else { pages.next().await? };
         }
         pages.store_start(&self.batch.services, ctx, id).await;

@@ -20,7 +20,7 @@ struct Json<'a> {
     #[serde(serialize_with = "or_empty::serialize", deserialize_with = "id_or_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
     video_id: Option<VideoId>,
-    /// The title. Empty if the video is private or deleted.
+    /// The title. Empty if the video is private or deleted, and on a failed result of a list of videos.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     title: Cow<'a, str>,
     /// The position in the whole playlist or list, counted from 1.

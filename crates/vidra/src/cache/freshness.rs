@@ -28,6 +28,8 @@ pub(crate) enum RenewalGroup {
     Data,
     /// Feeds work without quota.
     Feeds,
+    /// Searches have a small quota of their own.
+    Searches,
 }
 
 /// The lifetime of a record. Each phase begins at the end of the previous one.

@@ -94,11 +94,12 @@ fn colon(text: &str) -> Option<&str> {
     text.strip_prefix(is_colon)
 }
 
+/// Whether a unit follows the time. `Am` is none: many German titles begin with it.
 fn is_time_of_day(rest: &str) -> bool {
     let rest = rest.trim_start();
-    ["a.m.", "p.m.", "am", "pm", "uhr"].iter().any(|unit| {
-        let begins = rest.get(..unit.len()).is_some_and(|word| word.eq_ignore_ascii_case(unit));
-        begins && !rest[unit.len()..].starts_with(char::is_alphanumeric)
+    ["a.m.", "p.m.", "am", "pm", "A.M.", "P.M.", "AM", "PM", "uhr", "Uhr"].iter().any(|unit| {
+        let after = rest.strip_prefix(unit);
+        after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
     })
 }
 

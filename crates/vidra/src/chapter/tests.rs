@@ -117,6 +117,9 @@ fn the_time_can_end_a_line() {
 fn a_list_follows_the_rules_of_the_platform() {
     let table = [
         ("0:00 A\n0:10 B\n0:20 C", 30, 3),
+        // Only a unit makes it a time of day.
+        ("0:00 Intro\n1:30 Am Strand\n3:00 Ende", 600, 3),
+        ("0:00 Intro\n1:30 AM\n3:00 Middle\n4:00 End", 600, 3),
         // Too few.
         ("0:00 A\n0:10 B", 30, 0),
         ("", 30, 0),

@@ -47,9 +47,9 @@ impl Vidra {
         let start = position(cursor, &list.key());
         let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
         let progress = Progress::new(L::MAX_PAGES);
-        let start = start.map(|position| (self.clone(), list, Some(position), progress));
+        let start = start.map(|position| (self.clone(), list, Some(position), progress, false));
         let pages = stream::try_unfold(start, move |state| async move {
-            let (vidra, list, position, mut progress) = state?;
+            let (vidra, list, position, mut progress, has_begun) = state?;
             let Some(position) = position else { return Ok(None) };
             let read = loop {
                 let ctx = vidra.context();
@@ -57,7 +57,7 @@ impl Vidra {
                 let progress = &mut progress;
                 match list.read(&vidra.services, &ctx, &position, None, progress).await {
                     // A list that has begun waits for a slot, as a batch does.
-                    Err(error) if error.reason() == Reason::Overloaded && !is_first(&position) => {
+                    Err(error) if error.reason() == Reason::Overloaded && has_begun => {
                         if Instant::now() + SLOT_WAIT >= end {
                             return Err(error);
                         }
@@ -67,7 +67,7 @@ impl Vidra {
                 }
             };
             let (items, next): Items<L::Item> = read.body;
-            Ok(Some((items, Ok((vidra, list, next, progress)))))
+            Ok(Some((items, Ok((vidra, list, next, progress, true)))))
         });
         pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
     }
@@ -75,8 +75,4 @@ impl Vidra {
 
 pub(super) fn position(cursor: Option<&str>, list_key: &str) -> Result<Position> {
     cursor.map_or(Ok(Position::FIRST), |cursor| Position::decode(cursor, list_key))
-}
-
-fn is_first(position: &Position) -> bool {
-    *position == Position::FIRST
 }

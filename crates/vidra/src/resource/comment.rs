@@ -4,6 +4,7 @@ pub(crate) mod threads;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
@@ -13,12 +14,13 @@ use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::pages::Pages;
 use crate::data_api::wire;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::format::Moment;
 use crate::html;
 use crate::ident::{ChannelId, CommentId, VideoId};
 use crate::resource::Services;
-use crate::resource::lookup::order_word;
+use crate::resource::lookup::{Lookup, order_word};
+use crate::resource::paged::RecordPage;
 
 impl CommentThread {
     pub(crate) fn from_wire(thread: wire::CommentThread) -> Self {
@@ -84,18 +86,20 @@ const THREADS_AT_ONCE: usize = 5;
 /// The number of pages that a search reads itself, which is the most that it costs there.
 const SEARCHED_PAGES: usize = 20;
 
-/// Fetches the threads of a video.
+/// Fetches the threads of a video, and returns them with the age of the oldest record among their parts.
 pub(crate) async fn threads(
     services: &Arc<Services>,
     ctx: &Context,
     video: VideoId,
     query: &CommentQuery,
-) -> Result<Vec<CommentThread>> {
+) -> Result<(Vec<CommentThread>, Duration)> {
+    let ctx = &ctx.for_parts();
     if let Some(words) = &query.search {
         return matching(services, ctx, video, query, words).await;
     }
     let call = threads_call(video, query.order, query.limit);
     let found: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
+    let found = found.into_iter().map(CommentThread::from_wire).collect();
     completed(services, ctx, query, found).await
 }
 
@@ -117,76 +121,62 @@ async fn matching(
     video: VideoId,
     query: &CommentQuery,
     words: &str,
-) -> Result<Vec<CommentThread>> {
+) -> Result<(Vec<CommentThread>, Duration)> {
     let words = words_of(words);
-    let mut pages = Pages::new(threads_call(video, query.order, PAGE));
     let mut read: HashSet<String> = HashSet::new();
-    let mut found = vec![];
+    let (mut found, mut oldest, mut token) = (vec![], Duration::ZERO, String::new());
     for _ in 0..SEARCHED_PAGES {
-        let Some(page) = pages.next::<wire::CommentThread>(&services.data_api, ctx).await? else {
-            return Ok(found);
-        };
-        let page = completed(services, ctx, query, page).await?;
-        read.extend(page.iter().map(|thread| thread.id.clone()));
-        found.extend(page.into_iter().filter(|thread| thread.contains(&words)));
+        let record = Lookup::ThreadPage(video, query.order, token);
+        let record = services.read_record(ctx, &record).await?;
+        let page: RecordPage<CommentThread> = record.decode()?;
+        let (threads, age) = completed(services, ctx, query, page.items).await?;
+        oldest = oldest.max(record.age).max(age);
+        let is_new = |it: &CommentThread| it.id.is_empty() || read.insert(it.id.clone());
+        let new: Vec<CommentThread> = threads.into_iter().filter(is_new).collect();
+        found.extend(new.into_iter().filter(|thread| thread.contains(&words)));
         if found.len() >= query.limit {
             found.truncate(query.limit);
-            return Ok(found);
+            return Ok((found, oldest));
         }
-    }
-    if pages.is_at_end() {
-        return Ok(found);
+        match page.next {
+            Some(next) => token = next,
+            None => return Ok((found, oldest)),
+        }
     }
     let call =
         threads_call(video, query.order, PAGE).with_some("searchTerms", query.search.as_deref());
     let rest: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
-    let is_read = |id: &Option<String>| id.as_ref().is_some_and(|id| read.contains(id));
-    let rest = rest.into_iter().filter(|thread| !is_read(&thread.id));
+    let rest = rest.into_iter().map(CommentThread::from_wire);
+    let rest = rest.filter(|thread| !read.contains(&thread.id));
     let rest = rest.take(query.limit - found.len()).collect();
-    found.extend(completed(services, ctx, query, rest).await?);
-    Ok(found)
+    let (rest, age) = completed(services, ctx, query, rest).await?;
+    found.extend(rest);
+    Ok((found, oldest.max(age)))
 }
 
 /// The words of a search, in lower case.
-fn words_of(search: &str) -> Vec<String> {
+pub(crate) fn words_of(search: &str) -> Vec<String> {
     search.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Adds the replies that the query requests.
+/// Adds the replies that the query requests, and returns the threads with the age of the oldest replies.
 async fn completed(
     services: &Arc<Services>,
     ctx: &Context,
     query: &CommentQuery,
-    threads: Vec<wire::CommentThread>,
-) -> Result<Vec<CommentThread>> {
-    let threads = threads.into_iter().map(CommentThread::from_wire);
+    threads: Vec<CommentThread>,
+) -> Result<(Vec<CommentThread>, Duration)> {
     if !query.all_replies {
-        return Ok(threads.collect());
+        return Ok((threads, Duration::ZERO));
     }
-    let with_replies = stream::iter(threads).enumerate().map(|(index, thread)| async move {
-        with_all_replies(services, ctx, thread).await.map(|thread| (index, thread))
+    let with_replies = stream::iter(threads).enumerate().map(|(index, mut thread)| async move {
+        let record = threads::add_replies(services, ctx, &mut thread).await?;
+        Ok::<_, Error>((index, (thread, record.map_or(Duration::ZERO, |record| record.age))))
     });
     // Unordered, so that the first failure ends the fetch at once.
     let all = with_replies.buffer_unordered(THREADS_AT_ONCE).try_collect::<BTreeMap<_, _>>();
-    Ok(all.await?.into_values().collect())
-}
-
-/// Fetches the replies of a thread, unless YouTube included all of them.
-async fn with_all_replies(
-    services: &Arc<Services>,
-    ctx: &Context,
-    mut thread: CommentThread,
-) -> Result<CommentThread> {
-    if let (false, Some(id)) = (thread.has_all_replies(), CommentId::bare(&thread.id)) {
-        match replies(services, ctx, &id).await {
-            Ok(all) => thread.replies = all,
-            // The thread was deleted after its page was made. The included replies are all there
-            // are.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(thread)
+    let (threads, ages): (Vec<_>, Vec<Duration>) = all.await?.into_values().unzip();
+    Ok((threads, ages.into_iter().max().unwrap_or_default()))
 }
 
 /// Fetches all replies to a comment. The id of a reply selects its thread.

@@ -111,6 +111,7 @@ impl Resource {
             renewals: match self {
                 Self::Tracks | Self::Transcript => RenewalGroup::Transcripts,
                 Self::Feed => RenewalGroup::Feeds,
+                Self::Search => RenewalGroup::Searches,
                 _ => RenewalGroup::Data,
             },
         }
@@ -168,6 +169,16 @@ mod tests {
             assert_eq!(is_limited, policy.renewals != RenewalGroup::Transcripts, "{resource:?}");
             let usual = &Lifetimes::default().policies()[resource.kind()];
             assert!(usual.life(false, 200).whole() <= 41 * DAY);
+        }
+    }
+
+    /// The quota of searches is spent long before the other one.
+    #[test]
+    fn refused_searches_do_not_pause_other_renewals() {
+        for resource in Resource::ALL.into_iter().filter(|it| *it != Resource::Search) {
+            let policies = Lifetimes::default().policies();
+            let search = policies[Resource::Search.kind()].renewals;
+            assert_ne!(policies[resource.kind()].renewals, search, "{resource:?}");
         }
     }
 

@@ -208,8 +208,7 @@ impl<'a> Reader<'a> {
         count: usize,
         most: usize,
     ) -> Result<(Vec<UpstreamPage>, Option<Position>)> {
-        let has_dates =
-            matches!(self.list, VideoList::Uploads(_, range) if *range != DateRange::default());
+        let has_dates = matches!(self.list, VideoList::Uploads(_, range) if !range.is_open());
         let most = if has_dates || self.limit.is_none() { 1 } else { most };
         let (mut pages, mut next, mut listed) = (vec![], Some(from.clone()), 0);
         while listed < count && pages.len() < most {

@@ -157,7 +157,8 @@ impl Lookup {
             Self::Comments(video, query) => {
                 let order = order_word(query.order);
                 let replies = if query.all_replies { "all" } else { "preview" };
-                let search = escaped(query.search.as_deref().unwrap_or_default());
+                let words = comment::words_of(query.search.as_deref().unwrap_or_default());
+                let search = escaped(&words.join(" "));
                 format!("comments/{video}/{order}/{}/{replies}/{search}", query.limit)
             }
             Self::ThreadPage(video, order, token) => {
@@ -168,7 +169,8 @@ impl Lookup {
                 format!("search/{}/{}", search_text(query), escaped(token))
             }
             Self::ChartPage(ChartQuery { region, category }, token) => {
-                let region = region.as_deref().unwrap_or_default().to_ascii_uppercase();
+                // The chart of the United States is YouTube's default.
+                let region = region.as_deref().unwrap_or("US").to_ascii_uppercase();
                 let category = category.as_deref().unwrap_or_default();
                 let parts = [&region, category, token].map(escaped);
                 format!("chart/{}", parts.join("/"))
@@ -233,7 +235,8 @@ impl Lookup {
                     return Ok(Fetched { body: json(&feed)?, age });
                 }
                 Self::Comments(video, query) => {
-                    json(&comment::threads(services, ctx, *video, query).await?)
+                    let (threads, age) = comment::threads(services, ctx, *video, query).await?;
+                    return Ok(Fetched { body: json(&threads)?, age });
                 }
                 Self::ThreadPage(video, order, token) => {
                     json(&comment::threads::fetch(services, ctx, *video, *order, token).await?)

@@ -171,12 +171,17 @@ impl<T> RecordPage<T> {
     ) -> Result<Self> {
         let mut pages = Pages::at(call, token);
         let items = pages.next::<W>(&services.data_api, ctx).await;
-        let items = items.map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput if !token.is_empty() => list::invalid_cursor(),
-            _ => error,
-        })?;
+        let items = items.map_err(|error| rejected_token(error, token))?;
         let items = items.unwrap_or_default().into_iter().filter_map(from_wire).collect();
         Ok(Self { items, next: pages.token().map(str::to_owned) })
+    }
+}
+
+/// The error of a page with this token. YouTube rejects a token that has expired.
+pub(crate) fn rejected_token(error: Error, token: &str) -> Error {
+    match error.kind() {
+        ErrorKind::InvalidInput if !token.is_empty() => list::invalid_cursor(),
+        _ => error,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::list::{DateRange, Position, invalid_cursor};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
-use crate::resource::paged::{Items, PagedList, Progress};
+use crate::resource::paged::{Items, PagedList, Progress, rejected_token};
 use crate::search::{FoundChannel, FoundPlaylist, SearchItem, SearchKind, SearchQuery};
 use crate::video::Video;
 
@@ -89,8 +89,9 @@ pub(crate) async fn fetch(
     token: &str,
 ) -> Result<ResultPage> {
     let mut pages = Pages::at(call(query), token);
-    let page: Vec<wire::SearchResult> =
-        pages.next(&services.data_api, ctx).await?.unwrap_or_default();
+    let page = pages.next(&services.data_api, ctx).await;
+    let page = page.map_err(|error| rejected_token(error, token))?;
+    let page: Vec<wire::SearchResult> = page.unwrap_or_default();
     let mut seen = HashSet::new();
     let results = page.into_iter().filter_map(|result| Found::from_wire(result, query.kind));
     let results = results.filter(|found| seen.insert(found.id().to_owned())).collect();

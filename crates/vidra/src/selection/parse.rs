@@ -88,7 +88,7 @@ impl Reader {
         };
         let since = date("since", DateRange::parse_since);
         let until = date("until", DateRange::parse_until);
-        if since.zip(until).is_some_and(|(since, until)| since > until) {
+        if DateRange::new(since, until).is_err() {
             let _: Option<()> = self.fault("filter.published", "since is later than until");
         }
         DateRange { since, until }

@@ -59,7 +59,9 @@ impl Player {
             chosen.extend(self.default_track.and_then(|index| self.tracks.get(index)));
             chosen.retain(is_accepted);
             if chosen.is_empty() {
-                chosen.extend(self.tracks.iter().find(is_accepted));
+                let accepted = self.tracks.iter().filter(is_accepted);
+                // The first one, but one with the whole speech if there is any.
+                chosen.extend(accepted.min_by_key(|track| track.is_forced));
             }
         } else {
             let named = wanted.0.iter().map(LanguageCode::as_str);
@@ -231,6 +233,8 @@ mod tests {
             ("de en", "", None, "de"),
             ("de en", "fr", None, "de"),
             ("de en", "", Some(7), "de"),
+            ("de:forced fr", "", None, "fr"),
+            ("de:forced", "", None, "de:forced"),
             ("", "en", Some(0), ""),
         ];
         for (tracks, audio, default_track, expected) in table {

@@ -52,7 +52,7 @@ impl Cue {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct TranscriptLine {
-    /// The text without markup and entities. It can contain line breaks.
+    /// The text without markup and entities. A space replaces each line break.
     #[cfg_attr(feature = "openapi", schema(example = "Never gonna give you up"))]
     pub text: String,
     /// The time on screen in seconds. Automatic captions overlap.
@@ -67,7 +67,7 @@ pub struct TranscriptLine {
 }
 
 impl TranscriptLine {
-    /// Converts a cue to a line, without the word times. All lines of a track share one `lang`.
+    /// Converts a cue to a line, with its line breaks and without the word times. All lines of a track share one `lang`.
     pub fn new(cue: Cue, lang: &Arc<str>) -> Self {
         Self {
             text: cue.text,

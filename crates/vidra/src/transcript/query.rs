@@ -112,14 +112,17 @@ impl TimeRange {
     pub(super) fn cut(&self, cues: &mut Vec<Cue>) {
         let start = self.start.map_or(0, Seconds::as_millis);
         let end = self.end.map_or(u64::MAX, Seconds::as_millis);
-        let mut starts = cues.iter().skip(1).map(|cue| cue.start).collect::<Vec<_>>().into_iter();
-        cues.retain(|cue| {
-            let next = starts.next().unwrap_or(u64::MAX);
-            // Cues with the same start are on screen together.
-            let next = if next > cue.start { next } else { u64::MAX };
+        // From the last one, to know when the next one starts. Cues with the same start are on screen together.
+        let (mut next, mut following) = (u64::MAX, u64::MAX);
+        let is_inside = |cue: &Cue| {
+            if cue.start < following {
+                (next, following) = (following, cue.start);
+            }
             let last = cue.start.saturating_add(cue.duration).min(next);
             cue.start < end && (cue.start >= start || last > start)
-        });
+        };
+        let mut inside: Vec<bool> = cues.iter().rev().map(is_inside).collect();
+        cues.retain(|_| inside.pop().unwrap_or(false));
     }
 }
 
@@ -159,9 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn captions_with_the_same_start_last_as_long_as_they_say() {
-        let mut cues = vec![Cue::new(0, 4_000, "a"), Cue::new(0, 4_000, "b")];
-        TimeRange { start: Some(Seconds::from_millis(1_000)), end: None }.cut(&mut cues);
-        assert_eq!(cues.len(), 2);
+    fn captions_with_the_same_start_last_until_the_next_start() {
+        for (start, expected) in [(1_000, "a b c"), (2_000, "c")] {
+            let mut cues =
+                vec![Cue::new(0, 4_000, "a"), Cue::new(0, 4_000, "b"), Cue::new(2_000, 9, "c")];
+            TimeRange { start: Some(Seconds::from_millis(start)), end: None }.cut(&mut cues);
+            let left: Vec<&str> = cues.iter().map(|cue| &*cue.text).collect();
+            assert_eq!(left.join(" "), expected);
+        }
     }
 }

@@ -152,13 +152,20 @@ impl Reader<'_> {
 
     /// The error if no track matches, with the tracks that there are.
     fn no_track(&self, player: &Player, query: &TranscriptQuery) -> Error {
-        if player.candidates(&query.languages, None).is_empty() {
-            let codes = player.tracks().iter().map(|track| track.language_code.clone());
+        let tracks = player.tracks().iter();
+        let Some(kind) = query.captions else {
+            let codes = tracks.map(|track| track.language_code.clone());
             return self.failed(Reason::LanguageUnavailable).with_detail(available(codes));
-        }
+        };
+        // Another language helps only if it has captions of this kind.
+        let is_about_language = player.candidates(&query.languages, None).is_empty()
+            && tracks.clone().any(|track| track.kind() == kind);
+        let why = match is_about_language {
+            true => Reason::LanguageUnavailable,
+            false => Reason::CaptionsKindUnavailable,
+        };
         let named = |track: &Track| format!("{} ({})", track.language_code, track.kind().word());
-        let tracks = player.tracks().iter().map(named);
-        self.failed(Reason::CaptionsKindUnavailable).with_detail(available(tracks))
+        self.failed(why).with_detail(available(tracks.map(named)))
     }
 
     async fn cues(

@@ -47,7 +47,9 @@ impl Feeds {
     }
 
     fn pause(&self, pause: Duration) {
-        *self.paused_until() = Some(Instant::now() + pause.min(MAX_PAUSE));
+        let until = Some(Instant::now() + pause.min(MAX_PAUSE));
+        let mut paused_until = self.paused_until();
+        *paused_until = until.max(*paused_until);
     }
 
     fn paused_until(&self) -> MutexGuard<'_, Option<Instant>> {

@@ -115,7 +115,7 @@ async fn an_entry_has_the_error_of_a_single_request() {
     assert_eq!(failure(&results[0]), error);
 
     let (results, _) = run(&client(&sim), "PLquirkBareItems", &BatchQuery::default()).await;
-    let error = "Video not found: entry 1 of the playlist";
+    let error = "Video not found: entry 1";
     assert_eq!((results[0].video_id, failure(&results[0])), (None, error));
     assert_eq!(serde_json::to_value(&results[0]).unwrap()["videoId"], "");
 }

@@ -299,9 +299,9 @@ async fn a_stream_of_threads_fetches_no_page_that_is_not_read() {
 #[tokio::test(start_paused = true)]
 async fn all_replies_cost_only_those_of_the_listed_threads() {
     let sim = Simulator::new();
-    let vidra = cached(&sim);
     let all = CommentQuery::default().with_all_replies(true);
-    let expected = vidra.comments(video("quirkManyRp"), &all).await.unwrap();
+    let expected = cached(&sim).comments(video("quirkManyRp"), &all).await.unwrap();
+    let vidra = cached(&sim);
     sim.reset_record();
     let first = threads(&vidra, "quirkManyRp", &all, None, 1).await;
     let many = first.items[0].replies.len() == 250;
@@ -315,6 +315,10 @@ async fn all_replies_cost_only_those_of_the_listed_threads() {
     assert_eq!(again.items, expected);
     let preview = threads(&vidra, "quirkManyRp", &CommentQuery::default(), None, 50).await;
     assert!(preview.items.iter().all(|thread| thread.replies.len() <= 5));
+    assert_eq!(units(&sim), cost);
+    // A search of all comments reads the same records.
+    let search = all.with_search("no comment has this".to_owned());
+    assert_eq!(vidra.comments(video("quirkManyRp"), &search).await.unwrap(), []);
     assert_eq!(units(&sim), cost);
 }
 

@@ -157,6 +157,17 @@ async fn odd_answers_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_rejected_token_is_an_invalid_cursor() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let words = query("quirk million");
+    let cursor = page(&vidra, &words, 50).await.next_cursor.unwrap();
+    sim.inject(Fault::on(Endpoint::Search, Action::error("invalidPageToken")));
+    let refused = vidra.search(&words, Some(&cursor), 50).await;
+    assert_eq!(refused.unwrap_err().reason(), Reason::InvalidCursor);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cursor_belongs_to_its_search() {
     let vidra = client(&Simulator::new());
     let cursor = page(&vidra, &query("a"), 1).await.next_cursor.unwrap();

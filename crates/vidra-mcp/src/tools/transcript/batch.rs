@@ -305,18 +305,21 @@ impl ToolInput for TranscribePlaylist {
         let query = BatchQuery::default()
             .with_concurrency(self.concurrency.count())
             .with_from(start.item)
-            // One more, to learn whether the playlist goes on.
-            .with_to(last_wanted.map_or(end, |to| to.min(end)))
+            .with_to(last_wanted.map_or(end - 1, |to| to.min(end - 1)))
             .with_transcript(transcript_query(self.lang, self.captions));
         let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
         let mut page = BatchPage::new(start, self.max_chars);
         // Results arrive in any order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
-        let mut done = 0;
+        let (mut done, mut total) = (0, 0);
         while let Some(event) = call.next(&mut events, done, None).await {
             let result = match event {
                 Ok(BatchEvent::Result(result)) => result,
+                Ok(BatchEvent::Done(summary)) => {
+                    total = summary.total_videos;
+                    continue;
+                }
                 Ok(BatchEvent::Waiting(wait)) => {
                     let seconds = wait.as_secs().max(1);
                     let why = "so that YouTube does not block this machine";
@@ -331,10 +334,6 @@ impl ToolInput for TranscribePlaylist {
             call.report(done, None, format!("entry {}: {}", result.position, outcome(is_done)));
             early.insert(result.position, result);
             while let Some(result) = early.remove(&position) {
-                if position == end {
-                    page.stop_before(end);
-                    return Ok(page.into_output());
-                }
                 if !page.add(position, video_result(result))? || last_wanted == Some(position) {
                     // Later entries do not matter, nor does an error in listing them.
                     return Ok(page.into_output());
@@ -342,8 +341,12 @@ impl ToolInput for TranscribePlaylist {
                 position += 1;
             }
         }
-        if self.cursor.is_some() && page.results.is_empty() {
+        // YouTube's own count can be too high, so that the last page can be empty.
+        if self.cursor.is_some() && page.results.is_empty() && start.item > total {
             return Err(Cursor::beyond_the_end());
+        }
+        if position == end && total >= end {
+            page.stop_before(end);
         }
         Ok(page.into_output())
     }

@@ -88,7 +88,7 @@ impl Records for Threads {
 }
 
 /// Adds the replies that YouTube did not send with the thread. Returns their record.
-async fn add_replies(
+pub(super) async fn add_replies(
     services: &Arc<Services>,
     ctx: &Context,
     thread: &mut CommentThread,

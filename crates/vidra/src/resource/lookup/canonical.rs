@@ -240,7 +240,7 @@ fn keys_have_the_expected_text() {
             Lookup::ThreadPage(video, CommentOrder::Relevance, "a/b".to_owned()),
             "thread-page/dQw4w9WgXcQ/relevance/a%2Fb",
         ),
-        (Lookup::ChartPage(ChartQuery::default(), String::new()), "chart///"),
+        (Lookup::ChartPage(ChartQuery::default(), String::new()), "chart/US//"),
         (Lookup::ChartPage(german_music, "CDIQAA".to_owned()), "chart/DE/10/CDIQAA"),
         (comments(CommentOrder::Time, None, false), "comments/dQw4w9WgXcQ/time/20/preview/"),
         (

@@ -166,8 +166,8 @@ impl Entries {
         Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })
     }
 
-    /// Opens the entries of a playlist for a caller that needs only the first ones, probably `needed`.
-    /// It uses a fresh list, or a fresh start of it, but never renews a stale list: that would cost all
+    /// Opens the entries of a playlist for a caller that needs only the first ones. `is_enough` tells whether these are
+    /// enough. It uses a fresh list, or a fresh start of it, but never renews a stale list: that would cost all
     /// pages. A stale list replaces a first page that cannot be fetched.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Entries {
         services: &Arc<Services>,
         ctx: &Context,
         id: &PlaylistId,
-        needed: usize,
+        is_enough: impl Fn(&[Entry]) -> bool,
     ) -> Result<Self> {
         let lookup = Lookup::PlaylistEntries(id.clone());
         if ctx.mode == CacheMode::Normal {
@@ -185,7 +185,7 @@ impl Entries {
                 return Self::from_record(services.read_record(ctx, &lookup).await?);
             }
             if let Some((Start { total, entries }, cached)) = Start::cached(services, ctx, id).await
-                && entries.len() >= needed
+                && is_enough(&entries)
             {
                 let left = Some(Arc::new(entries));
                 return Ok(Self::Cached { left, total, is_start: true, cached });

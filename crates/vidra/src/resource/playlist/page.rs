@@ -12,11 +12,11 @@ use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::pages::Pages;
 use crate::data_api::wire;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::ident::PlaylistId;
-use crate::list;
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
+use crate::resource::paged::rejected_token;
 
 /// A page of entries, as YouTube sends it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,11 +52,10 @@ pub(crate) async fn fetch(
         return Ok((follower.first_page().await?, follower.age()));
     }
     let mut position = Pages::at(call(id), token);
-    let items: Option<Vec<wire::PlaylistItem>> =
-        position.next(&services.data_api, ctx).await.map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput => list::invalid_cursor(),
-            _ => error,
-        })?;
+    let items: Option<Vec<wire::PlaylistItem>> = position
+        .next(&services.data_api, ctx)
+        .await
+        .map_err(|error| rejected_token(error, token))?;
     let entries = items.unwrap_or_default().into_iter().map(Entry::from_wire).collect();
     let page = EntryPage { entries, next: position.token().map(str::to_owned) };
     Ok((page, Duration::ZERO))

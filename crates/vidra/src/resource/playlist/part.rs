@@ -26,7 +26,8 @@ pub(crate) async fn first_videos(
     count: usize,
 ) -> Result<(Body, usize)> {
     let ctx = &ctx.for_parts();
-    let mut entries = Entries::for_part(services, ctx, id, count).await?;
+    let is_enough = |start: &[Entry]| start.len() >= count;
+    let mut entries = Entries::for_part(services, ctx, id, is_enough).await?;
     let first = entries.next().await?;
     let has_entries = first.as_ref().is_some_and(|page| !page.is_empty());
     let videos = async {

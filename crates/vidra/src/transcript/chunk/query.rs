@@ -97,7 +97,7 @@ const INVALID: &str = "The size of the chunks is not valid";
 /// | `chapters` | 16 to 8,192 tokens | none: whole chapters | 0 |
 ///
 /// The overlap is at most half of the size. The default overlap is at most an eighth of the size,
-/// so that small sizes are valid without an overlap. Whole chapters have no overlap.
+/// so that a small size is valid if the caller gives no overlap. Whole chapters have no overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkQuery {
     by: ChunkBy,

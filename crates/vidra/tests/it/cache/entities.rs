@@ -232,12 +232,10 @@ async fn different_queries_have_different_cache_keys() {
         search("a"),
         search("a/b"),
         search("a%2Fb"),
-        search("a%2fb"),
         search("/"),
         search("%"),
         search("é"),
         search("e\u{301}"),
-        search("A"),
     ];
     for query in &queries {
         let answer = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
@@ -247,6 +245,9 @@ async fn different_queries_have_different_cache_keys() {
         let answer = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
         assert_eq!(answer.outcome, CacheOutcome::Hit, "{query:?}");
     }
+    // A search ignores case and the spaces around words.
+    let same = vidra.lookup(&Lookup::Comments(id, search(" A/B "))).await.unwrap();
+    assert_eq!(same.outcome, CacheOutcome::Hit);
 }
 
 #[tokio::test(start_paused = true)]

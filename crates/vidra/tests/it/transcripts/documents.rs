@@ -100,10 +100,16 @@ async fn a_kind_of_captions_that_is_missing_names_the_tracks() {
         assert_eq!(error.reason(), Reason::CaptionsKindUnavailable, "{id}");
         assert_eq!(error.details(), [tracks], "{id}");
     }
-    // A language that is missing in both kinds is another error.
-    let query = in_language("sw").with_captions(CaptionKind::Manual);
-    let error = vidra.transcript(video("txManualAsr"), &query).await.unwrap_err();
-    assert_eq!(error.reason(), Reason::LanguageUnavailable);
+    // Another language helps if it has captions of this kind, and otherwise not.
+    let table = [
+        ("txManualAsr", Reason::LanguageUnavailable, "available: en (auto), en (manual)"),
+        ("txAsrOnly__", Reason::CaptionsKindUnavailable, "available: en (auto)"),
+    ];
+    for (id, reason, tracks) in table {
+        let query = in_language("sw").with_captions(CaptionKind::Manual);
+        let error = vidra.transcript(video(id), &query).await.unwrap_err();
+        assert_eq!((error.reason(), error.details()), (reason, &[tracks.to_owned()][..]), "{id}");
+    }
     // The error is cached as the other errors of transcripts.
     let calls = sim.record().calls;
     vidra.transcript(video("txAsrOnly__"), &of_kind(CaptionKind::Manual)).await.unwrap_err();
@@ -238,6 +244,27 @@ async fn a_date_ends_the_list_of_uploads_without_a_call_for_videos() {
     let record = sim.record();
     assert_eq!(record.calls_to(Endpoint::Videos), 0);
     assert_eq!(record.units.default, 2, "the page with the date, and one that is older");
+    // The same batch again uses the pages that the first one has cached.
+    let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
+    for units in [2, 0] {
+        sim.reset_record();
+        run(&vidra, json!({"channel": channel, "since": since})).await;
+        assert_eq!(sim.record().units.default, units);
+    }
+}
+
+#[tokio::test]
+async fn a_date_selects_entries_of_a_playlist_in_any_order() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let all = vidra.playlist(&PlaylistId::parse("PLsize120").unwrap()).await.unwrap().videos;
+    let mut dates: Vec<_> = all.iter().map(|video| video.published_at).collect();
+    dates.sort();
+    let since = dates[60];
+    let body = json!({"playlist": "PLsize120", "since": since.to_string(), "concurrency": 20});
+    let (results, _) = run(&vidra, body).await;
+    let expected = all.iter().filter(|video| video.published_at >= since).count();
+    assert_eq!(results.len(), expected);
 }
 
 #[tokio::test]
@@ -288,8 +315,8 @@ fn faults_of_a_source_name_their_member() {
         (json!({"videos": id}), vec!["videos: must be a list of 1 to 500 video ids or URLs"]),
         (json!({"channel": 7}), vec!["channel: must be a text"]),
         (
-            json!({"playlist": "PLsize1", "since": "2026-01-31"}),
-            vec!["since: can be combined with channel only"],
+            json!({"videos": [id], "since": "2026-01-31"}),
+            vec!["since: can be combined with playlist and channel only"],
         ),
         (
             json!({"channel": "@a", "since": "soon"}),
@@ -326,7 +353,7 @@ fn faults_of_a_source_name_their_member() {
         assert_eq!(error.details(), faults, "{body}");
     }
     let error = BatchQuery::from_json_with_source(&json!({"videos": ["no video"]})).unwrap_err();
-    assert!(error.details()[0].starts_with("videos: "), "{error:?}");
+    assert!(error.details()[0].starts_with("videos.1: "), "{error:?}");
     // The batch of a playlist has its source in the path.
     let error = BatchQuery::from_json(&json!({"playlist": "PLsize1"})).unwrap_err();
     assert_eq!(error.details(), ["playlist: unknown field"]);
