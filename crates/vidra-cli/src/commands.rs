@@ -3,11 +3,13 @@
 
 mod channel;
 mod comment;
+mod document;
 mod feed;
 mod ids;
 mod include;
 mod link;
 mod pages;
+mod part;
 mod playlist;
 mod popular;
 mod query;
@@ -62,6 +64,10 @@ pub(crate) enum Data {
     Tracks(Box<ItemsArgs>),
     /// Print the transcripts of videos
     Transcript(Box<transcript::TranscriptArgs>),
+    /// Show transcripts with title, channel and track
+    Document(Box<document::DocumentArgs>),
+    /// Divide transcripts into chunks, for search indexes and language models
+    Chunks(Box<document::ChunksArgs>),
     /// Fetch the transcripts of a playlist, of a channel, or of a list of videos
     Transcripts(Box<transcripts::TranscriptsArgs>),
     /// List the regions that YouTube serves
@@ -79,7 +85,10 @@ pub(crate) enum Data {
 impl Data {
     /// Whether the output of the command of this name can be a list, which `--csv` and `--fields` need.
     pub(crate) fn has_list(name: &str) -> bool {
-        !matches!(name, "video" | "channel" | "transcripts" | "link" | "quota")
+        !matches!(
+            name,
+            "video" | "channel" | "document" | "chunks" | "transcripts" | "link" | "quota"
+        )
     }
 }
 
@@ -139,6 +148,8 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Replies(args) => comment::replies(args).await,
             Data::Tracks(args) => transcript::tracks(args).await,
             Data::Transcript(args) => transcript::write(args).await,
+            Data::Document(args) => document::show(args).await,
+            Data::Chunks(args) => document::chunks(args).await,
             Data::Transcripts(args) => transcripts::write(args).await,
             Data::Regions(args) => region::regions(args).await,
             Data::Languages(args) => region::languages(args).await,

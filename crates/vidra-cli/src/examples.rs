@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 38] = [
+const EXAMPLES: [(&str, &[&str]); 40] = [
     (
         "",
         &[
@@ -99,6 +99,23 @@ const EXAMPLES: [(&str, &[&str]); 38] = [
             "vidra transcript dQw4w9WgXcQ --lang de,en",
             "vidra transcript dQw4w9WgXcQ --format srt > talk.srt",
             "vidra transcript dQw4w9WgXcQ --timestamps --start 10:00 --max-chars 8k",
+            "vidra transcript dQw4w9WgXcQ --captions manual --start 1:00 --end 2:00",
+        ],
+    ),
+    (
+        "document",
+        &[
+            "vidra document dQw4w9WgXcQ",
+            "vidra document 'https://youtu.be/dQw4w9WgXcQ?t=43' --end 60",
+            "vidra document dQw4w9WgXcQ --captions auto --words --json",
+        ],
+    ),
+    (
+        "chunks",
+        &[
+            "vidra chunks dQw4w9WgXcQ --by seconds --size 60",
+            "vidra chunks dQw4w9WgXcQ 9bZkp7q19f0 --size 256 --overlap 32 --ndjson",
+            "vidra chunks dQw4w9WgXcQ --by chapters --jq '.chunks[].chapter'",
         ],
     ),
     (

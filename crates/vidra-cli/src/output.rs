@@ -2,6 +2,7 @@
 
 pub(crate) mod cards;
 mod csv;
+pub(crate) mod documents;
 mod filter;
 mod included;
 mod pager;

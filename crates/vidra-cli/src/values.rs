@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use vidra::DateRange;
+use vidra::{DateRange, Seconds};
 
 /// A value, or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,12 @@ pub(crate) fn drain_delay(text: &str) -> Result<Duration, String> {
     if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
 }
 
-/// A length or moment of a video: `90`, `1:30`, `1:02:03.5`, `90s`, `2m`.
+/// A time in a video, as the service accepts it: `90`, `1:30`, `1:02:03.5`, `90s`, `1h2m3s`.
+pub(crate) fn moment(text: &str) -> Result<Seconds, String> {
+    text.parse().map_err(|_| "expected a time such as 90, 1:30, 1:02:03 or 90s".to_owned())
+}
+
+/// A length of a video: `90`, `1:30`, `1:02:03.5`, `90s`, `2m`.
 pub(crate) fn length(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a length such as 90, 1:30, 1:02:03 or 5m".to_owned();
     let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));

@@ -1,31 +1,26 @@
 //! `vidra transcript` and `vidra tracks`.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use bytes::Bytes;
 use clap::ValueEnum;
 use vidra::format::clock;
 use vidra::{Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
+use super::part::{TrackArgs, written};
 use super::{Common, Ids, ItemsArgs, Kind, Wanted};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::output::{Form, Output, cards, read};
 use crate::service::RestRequest;
-use crate::values::{at_least_one, length};
+use crate::values::at_least_one;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// Preferred languages, best first, separated by commas [default: the spoken language]
-    #[arg(long, value_name = "CODES")]
-    lang: Option<String>,
-
-    /// Let YouTube translate the transcript to this language
-    #[arg(long, value_name = "CODE")]
-    translate: Option<String>,
+    #[command(flatten)]
+    track: TrackArgs,
 
     /// Output format
     #[arg(long, short, value_enum, default_value_t)]
@@ -38,10 +33,6 @@ pub(crate) struct TranscriptArgs {
     /// Stop before the text exceeds this length, and print how to continue
     #[arg(long, value_name = "COUNT", value_parser = at_least_one)]
     max_chars: Option<usize>,
-
-    /// Begin at this time: 90, 1:30 or 90s
-    #[arg(long, value_name = "TIME", value_parser = length)]
-    start: Option<Duration>,
 
     #[command(flatten)]
     common: Common,
@@ -88,36 +79,11 @@ pub(super) async fn tracks(args: &ItemsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
-    let form = args.common.output.form();
-    args.check(form)?;
+    args.check(args.common.output.form())?;
     let mut context = args.common.open()?;
-    let has_headings = !args.ids.is_one() && args.format == Format::Txt;
-    let write = |output: &mut Output, id: &str, body: Bytes| {
-        match form {
-            Form::Csv => return output.csv(id, &body),
-            // Such lines are no longer lines of a transcript.
-            _ if args.common.output.fields().is_some() => return output.json(id, &body),
-            _ => {}
-        }
-        let (lines, rest) = args.part(id, read(&body)?)?;
-        match form {
-            Form::People if has_headings => output.foreign(&format!("# {id}\n"))?,
-            Form::People => {}
-            _ => {
-                let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
-                output.json(id, &body)?;
-            }
-        }
-        if form == Form::People {
-            output.foreign(&args.written(id, &lines))?;
-        }
-        if let Some(rest) = rest {
-            output.notice(&rest);
-        }
-        Ok(())
-    };
     let (ids, is_one) = (args.ids.all()?, args.ids.is_one());
     let wanted = Wanted::new(Kind::Captions, 0);
+    let write = |output: &mut Output, id: &str, body: Bytes| args.print(output, id, &body);
     context.each(wanted, &ids, is_one, |id| args.request(id), write).await
 }
 
@@ -135,43 +101,70 @@ impl TranscriptArgs {
         if form != Form::People && self.format != Format::Txt {
             return Err(Failure::usage("--format cannot be used with --json, --ndjson or --csv"));
         }
-        if self.common.is_for_list() && (self.start.is_some() || self.max_chars.is_some()) {
-            let message = "--start and --max-chars cannot be used with --csv or --fields";
-            return Err(Failure::usage(message));
+        if self.common.is_for_list() && self.max_chars.is_some() {
+            return Err(Failure::usage("--max-chars cannot be used with --csv or --fields"));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
             let message = "--format srt, vtt and json work only with one video; for several use vidra transcripts --out DIR";
             return Err(Failure::usage(message));
         }
+        self.track.part.check()
+    }
+
+    /// Only the service has the line breaks of captions, so that it writes the subtitles.
+    fn request(&self, id: &str) -> RestRequest {
+        let format = match (self.common.output.form(), self.format) {
+            // The header selects it.
+            (Form::Csv, _) => None,
+            (_, Format::Srt | Format::Vtt) => Some(self.format.extension()),
+            (_, Format::Txt | Format::Json) => Some("json"),
+        };
+        self.track.request(id, None).parameter("format", format)
+    }
+
+    /// Prints the answer of the service. Fails if it is a part without captions.
+    fn print(&self, output: &mut Output, id: &str, body: &[u8]) -> Result<(), Failure> {
+        let form = output.form;
+        if let Some(silence) = self.track.part.silence().filter(|_| self.is_empty(form, body)) {
+            return Err(silence);
+        }
+        match (form, self.format) {
+            (Form::Csv, _) => return output.csv(id, body),
+            // Such lines are no longer lines of a transcript.
+            _ if self.common.output.fields().is_some() => return output.json(id, body),
+            (_, Format::Srt | Format::Vtt) => {
+                return output.foreign(&String::from_utf8_lossy(body));
+            }
+            _ => {}
+        }
+        let (lines, rest) = self.limited(id, read(body)?);
+        if form == Form::People {
+            if self.format == Format::Txt && !self.ids.is_one() {
+                output.foreign(&format!("# {id}\n"))?;
+            }
+            output.foreign(&self.written(id, &lines))?;
+        } else {
+            let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
+            output.json(id, &body)?;
+        }
+        if let Some(rest) = rest {
+            output.notice(&rest);
+        }
         Ok(())
     }
 
-    fn request(&self, id: &str) -> RestRequest {
-        let is_csv = self.common.output.form() == Form::Csv;
-        RestRequest::get("transcript")
-            .segment(id)
-            .parameter("format", (!is_csv).then_some("json"))
-            .parameter("lang", self.lang.as_ref())
-            .parameter("translate", self.translate.as_ref())
+    /// Whether an answer has no captions.
+    fn is_empty(&self, form: Form, body: &[u8]) -> bool {
+        match (form, self.format) {
+            (Form::Csv, _) => body.iter().filter(|byte| **byte == b'\n').count() <= 1,
+            (_, format @ (Format::Srt | Format::Vtt)) => body == format.written(&[]).as_bytes(),
+            _ => body == b"[]",
+        }
     }
 
-    /// The lines from `--start` on, within `--max-chars`, and how to continue if lines are left. Fails if no line
-    /// begins at `--start` or later.
-    fn part(
-        &self,
-        id: &str,
-        mut lines: Transcript,
-    ) -> Result<(Transcript, Option<String>), Failure> {
-        let start = self.start.unwrap_or_default();
-        let last = lines.last().map(|line| line.offset.as_millis());
-        lines.retain(|line| u128::from(line.offset.as_millis()) >= start.as_millis());
-        if let Some(last) = last.filter(|_| lines.is_empty()) {
-            let start = clock(start.as_secs());
-            let message =
-                format!("nothing is said after {start}: the last line begins at {}", moment(last));
-            return Err(Failure::Message(Exit::Missing, message));
-        }
-        let Some(most) = self.max_chars else { return Ok((lines, None)) };
+    /// The lines within `--max-chars`, and how to continue if lines are left.
+    fn limited(&self, id: &str, mut lines: Transcript) -> (Transcript, Option<String>) {
+        let Some(most) = self.max_chars else { return (lines, None) };
         let mut chars = 0;
         let fits = lines.iter().take_while(|line| {
             chars += self.line(id, line).chars().count();
@@ -179,14 +172,14 @@ impl TranscriptArgs {
         });
         let count = fits.count();
         let rest = lines.get(count).map(|next| {
-            let (all, moment) = (lines.len(), moment(next.offset.as_millis()));
+            let (all, start) = (lines.len(), written(next.offset));
             match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
-                _ => format!("{count} of {all} lines; continue with --start {moment}"),
+                _ => format!("{count} of {all} lines; continue with --start {start}"),
             }
         });
         lines.truncate(count);
-        Ok((lines, rest))
+        (lines, rest)
     }
 
     fn written(&self, id: &str, lines: &[TranscriptLine]) -> String {
@@ -206,12 +199,6 @@ impl TranscriptArgs {
         }
         text + &to_text(std::slice::from_ref(line))
     }
-}
-
-/// A time with milliseconds, unless it is a whole second.
-fn moment(millis: u64) -> String {
-    let (seconds, rest) = (clock(millis / 1_000), millis % 1_000);
-    if rest == 0 { seconds } else { format!("{seconds}.{rest:03}") }
 }
 
 #[cfg(test)]
@@ -244,31 +231,38 @@ mod tests {
     }
 
     #[test]
-    fn max_chars_truncates_and_start_continues() {
+    fn max_chars_truncates_and_names_the_next_start() {
         let part = |flags: &[&str]| {
             let args = args(flags);
-            args.written("dQw4w9WgXcQ", &args.part("dQw4w9WgXcQ", lines()).unwrap().0)
+            let (lines, rest) = args.limited("dQw4w9WgXcQ", lines());
+            (args.written("dQw4w9WgXcQ", &lines), rest.unwrap_or_default())
         };
-        assert_eq!(part(&["--max-chars=19"]), "so nice\nto be here\n");
-        assert_eq!(part(&["--max-chars=18"]), "so nice\n");
-        assert_eq!(part(&["--start=1:01", "--max-chars=100"]), "to be here\nthank you\n");
-        let rest = moment(61_500);
-        assert_eq!(part(&[&format!("--start={rest}")]), "to be here\nthank you\n");
+        let table = [
+            ("--max-chars=19", "so nice\nto be here\n", "continue with --start 1:02:03"),
+            ("--max-chars=18", "so nice\n", "1 of 3 lines; continue with --start 1:01.500"),
+            ("--max-chars=3", "", "not one line fits into 3 characters: raise --max-chars"),
+            ("--max-chars=100", "so nice\nto be here\nthank you\n", ""),
+        ];
+        for (flag, text, rest) in table {
+            let (written, hint) = part(&[flag]);
+            assert_eq!(written, text, "{flag}");
+            assert!(hint.ends_with(rest) && hint.is_empty() == rest.is_empty(), "{flag}: {hint}");
+        }
     }
 
     #[test]
-    fn users_14_a_start_past_the_end_is_a_failure() {
-        for (start, clock) in
-            [("2h", "2:00:00"), ("18446744073709551615", "5124095576030431:00:15")]
-        {
-            let failure = args(&["--start", start]).part("dQw4w9WgXcQ", lines()).unwrap_err();
-            let Failure::Message(Exit::Missing, message) = failure else { panic!("{failure:?}") };
-            let expected =
-                format!("nothing is said after {clock}: the last line begins at 1:02:03");
-            assert_eq!(message, expected);
+    fn an_answer_without_captions_is_recognised_in_every_format() {
+        for (flags, form, empty) in [
+            (&[][..], Form::People, "[]"),
+            (&["--format=srt"], Form::People, ""),
+            (&["--format=vtt"], Form::People, "WEBVTT\n"),
+            (&["--csv"], Form::Csv, "text,duration,offset,lang\r\n"),
+        ] {
+            let args = args(flags);
+            assert!(args.is_empty(form, empty.as_bytes()), "{flags:?}");
+            let full = format!("{empty}more\n");
+            assert!(!args.is_empty(form, full.as_bytes()), "{flags:?}");
         }
-        let nothing = args(&["--start=2h"]).part("dQw4w9WgXcQ", vec![]).unwrap();
-        assert_eq!(nothing, (vec![], None), "an empty transcript has no end");
     }
 
     #[test]
@@ -280,5 +274,7 @@ mod tests {
         assert!(args(&["--format=srt", "--max-chars=9"]).check(Form::People).is_err());
         assert!(args(&["--format=srt", "aaaaaaaaaaa"]).check(Form::People).is_err());
         assert!(args(&["aaaaaaaaaaa"]).check(Form::People).is_ok());
+        assert!(args(&["--start=9", "--csv"]).check(Form::Csv).is_ok(), "the service cuts");
+        assert!(args(&["--max-chars=9", "--csv"]).check(Form::Csv).is_err());
     }
 }

@@ -257,7 +257,7 @@ pub(super) fn yes_or_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
-fn card(
+pub(super) fn card(
     title: &str,
     lines: &[String],
     link: &str,
