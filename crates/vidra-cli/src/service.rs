@@ -307,8 +307,8 @@ const TOTAL_VIDEOS: &str = "x-total-videos";
 const QUOTA_COST: &str = "x-quota-cost";
 const NEXT_CURSOR: &str = "x-next-cursor";
 
-/// The endpoints of YouTube that a batch uses to list a playlist.
-const LISTING: [&str; 3] = ["playlistItems", "playlists", "videos"];
+/// The endpoints of YouTube that a batch uses to list a playlist or the uploads of a channel.
+const LISTING: [&str; 4] = ["channels", "playlistItems", "playlists", "videos"];
 
 fn bearer(key: &str) -> Result<HeaderValue, Failure> {
     let value = HeaderValue::from_str(&format!("Bearer {}", key.trim()));

@@ -1,6 +1,7 @@
 //! `vidra transcripts`: the transcripts of a playlist, of a channel or of a list of videos, into a folder or to
 //! standard output.
 
+mod batch;
 mod contents;
 mod fill;
 mod folder;
@@ -8,29 +9,26 @@ mod name;
 mod part_file;
 mod print;
 mod progress;
-mod singly;
 mod source;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use http::HeaderMap;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use vidra::{Error, PlaylistId, VideoId, VideoTranscript};
+use vidra::{Error, VideoId, VideoTranscript};
 
 use self::contents::Contents;
 use self::fill::Filling;
 use self::folder::Folder;
 use self::print::print;
 use self::source::Source;
+use super::part::PartArgs;
 use super::transcript::Format;
 use super::{CommandContext, Common, Ids};
-use crate::failure::{Exit, FailedItem, Failure, FailureGroups, ItemKind};
-use crate::output::{Form, read};
-use crate::service::{RestRequest, Service};
+use crate::failure::{FailedItem, Failure, FailureGroups, ItemKind};
+use crate::output::Form;
+use crate::service::Service;
 use crate::signals::Signals;
-use crate::values::count_in;
+use crate::values::{count_in, date};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptsArgs {
@@ -67,6 +65,9 @@ pub(crate) struct TranscriptsArgs {
     #[arg(long, value_name = "CODE")]
     translate: Vec<String>,
 
+    #[command(flatten)]
+    part: PartArgs,
+
     /// Number of concurrent fetches
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = count_in::<u32>(1..=20))]
     concurrency: u32,
@@ -78,6 +79,10 @@ pub(crate) struct TranscriptsArgs {
     /// Last position in the playlist or list
     #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
     to: Option<u64>,
+
+    /// Only uploads of a channel of this day or time or later; days are in UTC
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    since: Option<String>,
 
     /// Also retry permanent failures
     ///
@@ -106,55 +111,11 @@ impl Language<'_> {
     }
 }
 
-/// An event of the service's stream.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Event {
-    Result(VideoTranscript),
-    Waiting {
-        waiting: f64,
-    },
-    Summary(Summary),
-    Error {
-        error: Value,
-    },
-    /// An event of a newer service.
-    #[serde(other)]
-    Other,
-}
-
-/// The totals of a batch, as far as they are used.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    total_videos: u64,
-}
-
-/// The body of the request.
-#[derive(Serialize)]
-struct BatchBody<'a> {
-    concurrency: u32,
-    #[serde(flatten)]
-    part: &'a Part,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lang: Option<&'a str>,
-}
-
-/// A range of the playlist, and the videos in it that need no fetch.
-#[derive(Debug, PartialEq, Serialize)]
-struct Part {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    skip: Vec<VideoId>,
-}
-
 pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is greater than --to"));
     }
+    args.part.check()?;
     let languages = args.languages();
     args.common.reject_list_flags("--format, --jq, or vidra transcript")?;
     if args.out.is_none() && languages.len() > 1 {
@@ -209,7 +170,7 @@ impl TranscriptsArgs {
         for language in languages {
             let path =
                 if languages.len() > 1 { out.join(language.folder()) } else { out.to_owned() };
-            let contents = Contents::new(source, *language);
+            let contents = Contents::new(source, *language, &self.part);
             let formats: BTreeSet<Format> = self.format.iter().copied().collect();
             let mut folder = Folder::open(&path, &contents, formats)?;
             let mut of_folder = FailureGroups::default();
@@ -245,32 +206,8 @@ fn failed_item(service: &Service, result: &VideoTranscript, error: &Error) -> Fa
     FailedItem { label: position.to_string(), name, message, reason, retry_after }
 }
 
-/// Parses an event. The event of an error that ends the stream is a failure.
-fn event(service: &Service, line: &[u8]) -> Result<Event, Failure> {
-    match read(line)? {
-        Event::Error { error } => {
-            let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-            Err(service.error_response(status.unwrap_or(500), &HeaderMap::new(), line))
-        }
-        event => Ok(event),
-    }
-}
-
-fn broken_off() -> Failure {
-    let message = "the stream ended before the end of the playlist";
-    Failure::Message(Exit::Network, message.to_owned()).with_hint(REPEAT)
-}
-
 /// The advice after an interruption.
 const REPEAT: &str = "run the same command again for the rest";
-
-impl TranscriptsArgs {
-    fn request(&self, id: &PlaylistId, part: &Part, lang: Option<&str>) -> RestRequest {
-        let body = BatchBody { concurrency: self.concurrency, part, lang };
-        let request = RestRequest::get("playlist").segment(id.as_str()).segment("transcript");
-        request.post(json!(body))
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,12 @@ fn output_is_equal_for_platform_service_and_demo() {
         &["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"],
         &["tracks", "txManualAsr"],
         &["transcript", "txManualAsr", "--lang=en"],
+        &["transcript", "txManualAsr", "--captions=auto", "--start=0:30", "--end=60"],
+        &["document", "txManualAsr", "--captions=auto", "--words", "--end=9"],
+        &["document", "txManualAsr", "txOneCue___"],
+        &["chunks", "chapPlain__", "--by=chapters"],
         &["transcripts", "PLquirkMixed", "--from=1", "--to=4"],
+        &["transcripts", "txManualAsr", "nope", "txOneCue___", "--translate=fr"],
         &["regions", "--hl=de"],
         &["languages"],
         &["categories", "--region=DE"],
@@ -214,12 +219,11 @@ fn users_14_old_words_are_aliases() {
 
 #[test]
 fn users_14_a_start_past_the_end_is_not_silence() {
-    let (code, output, error) = demo(&["transcript", "txManualAsr", "--start", "5h"]);
-    assert_eq!((code, output.as_str()), (1, ""));
-    assert!(
-        error.starts_with("vidra: nothing is said after 5:00:00: the last line begins at "),
-        "{error}"
-    );
+    for form in [&[][..], &["--format=srt"], &["--format=vtt"], &["--json"], &["--csv"]] {
+        let args = [&["transcript", "txManualAsr", "--start=5h"], form].concat();
+        let expected = (1, String::new(), "vidra: nothing is said after 5:00:00\n".to_owned());
+        assert_eq!(demo(&args), expected, "{form:?}");
+    }
 }
 
 #[test]
@@ -427,7 +431,7 @@ fn uploads_have_days_and_times_as_bounds() {
 
 #[test]
 fn help_lists_only_flags_that_work() {
-    for name in ["video", "channel", "transcripts", "link", "quota"] {
+    for name in ["video", "channel", "document", "chunks", "transcripts", "link", "quota"] {
         let (_, help, _) = demo(&[name, "--help"]);
         assert!(help.contains("--jq") && !help.contains("--csv\n"), "{name}: {help}");
         assert!(!help.contains("--fields <"), "{name}: {help}");

@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 40] = [
+const COMMANDS: [&[&str]; 42] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -36,6 +36,8 @@ const COMMANDS: [&[&str]; 40] = [
     &["replies", "Ugab"],
     &["tracks", "fda4eREcaTQ"],
     &["transcript", "fda4eREcaTQ"],
+    &["document", "fda4eREcaTQ"],
+    &["chunks", "fda4eREcaTQ"],
     &["transcripts", "PLsize51"],
     &["regions"],
     &["languages"],
@@ -244,7 +246,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 32] = [
+const RUNS: [(&[&str], Reach, bool); 34] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -259,6 +261,8 @@ const RUNS: [(&[&str], Reach, bool); 32] = [
     (&["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"], Simulator, true),
     (&["tracks", "txManualAsr"], Simulator, true),
     (&["transcript", "txManualAsr"], Simulator, true),
+    (&["document", "txManualAsr"], Simulator, true),
+    (&["chunks", "txManualAsr"], Simulator, true),
     (&["transcripts", "PLsize1"], Simulator, true),
     (&["regions"], Simulator, true),
     (&["languages"], Simulator, true),

@@ -3,6 +3,7 @@
 mod callers;
 mod commands;
 mod config_file;
+mod documents;
 mod env_file;
 mod guides;
 mod health;

@@ -83,7 +83,18 @@ impl Service {
         path: &str,
         headers: &str,
     ) -> (u16, String, String) {
-        exchange(self.address, "GET", path, &format!("host: {host}\r\n{headers}"))
+        exchange(self.address, "GET", path, &format!("host: {host}\r\n{headers}"), "")
+    }
+
+    /// The transcripts that this body requests.
+    pub(crate) fn transcripts(&self, body: &str) -> (u16, String) {
+        let length = body.len();
+        let headers = format!(
+            "host: {}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n",
+            self.address
+        );
+        let (status, _, body) = exchange(self.address, "POST", "/api/transcripts", &headers, body);
+        (status, body)
     }
 
     /// The transcripts of a playlist.
@@ -182,14 +193,20 @@ pub(crate) fn address_in(name: &str, log: &str) -> Option<SocketAddr> {
 /// Sends one request with `Connection: close`. Returns the status and the body.
 pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
     let headers = format!("host: {address}\r\n{headers}");
-    let (status, _, body) = exchange(address, method, path, &headers);
+    let (status, _, body) = exchange(address, method, path, &headers, "");
     (status, body)
 }
 
-fn exchange(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String, String) {
+fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!("{method} {path} HTTP/1.1\r\n{headers}");
-    write!(stream, "{head}connection: close\r\n\r\n").unwrap();
+    write!(stream, "{head}connection: close\r\n\r\n{body}").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");

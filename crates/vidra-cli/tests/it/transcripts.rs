@@ -183,8 +183,9 @@ fn users_15_a_list_of_ids_becomes_files_and_resumes() {
     assert_eq!(first.status.code(), Some(1), "{errors}");
     assert!(errors.contains("id 4: Not a valid video identifier: bad id"), "{errors}");
     assert!(errors.contains("[txNoCaption]: Video has no captions"), "{errors}");
-    // The titles of three videos.
-    assert!(errors.contains("vidra: cost: 1 unit\n"), "{errors}");
+    // The titles come with the captions.
+    assert!(!errors.contains("cost"), "{errors}");
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 0);
     let found = names(&out);
     assert_eq!(found.len(), 3, "{found:#?}");
     assert!(found.contains("Walking the Outer Hebrides [rskSlyTUdug].en.srt"), "{found:#?}");
@@ -228,14 +229,15 @@ fn invalid_ids_of_a_list_are_failures() {
 
     let (code, text, errors) = run(&["fda4eREcaTQ", "nope"]);
     assert!(code == 1 && text.contains("1 transcripts, 1 failed, of a list of 2\n"), "{text}");
-    assert!(errors.ends_with("vidra: 1 of 2 failed\nvidra: cost: 1 unit\n"), "{errors}");
+    assert!(errors.ends_with("vidra: 1 of 2 failed\n"), "{errors}");
     let (code, text, _) = run(&["nope", "nope2"]);
     assert_eq!((code, text.as_str()), (2, "0 transcripts, 2 failed, of a list of 2\n"), "no table");
     let (_, text, _) = run(&["nope", "fda4eREcaTQ", "nope2", "--to", "2", "--json"]);
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!([&document["totalVideos"], &document["failed"]], [2, 1]);
     assert_eq!(document["results"][0]["reason"], "invalid_input");
-    assert_eq!(document["results"][1]["videoId"], "fda4eREcaTQ");
+    let second = &document["results"][1];
+    assert_eq!((&second["videoId"], &second["position"]), (&"fda4eREcaTQ".into(), &2.into()));
 }
 
 #[test]
@@ -256,12 +258,117 @@ fn earlier_failures_are_not_called_nothing_missing() {
 fn json_document_is_that_of_the_service() {
     let home = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(home.path()).env("VIDRA_DEMO", "1"));
-    let (status, expected) = service.batch("PLquirkMixed", "application/json");
-    assert_eq!(status, 200, "{expected}");
-    let mut command = vidra(home.path());
-    let command = command.env("VIDRA_DEMO", "1").args(["transcripts", "PLquirkMixed", "--json"]);
-    let document = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert_eq!(document.trim_end(), expected);
+    let table: [(&[&str], &str); 4] = [
+        (&["PLquirkMixed"], r#"{"playlist": "PLquirkMixed"}"#),
+        (&["@fermata", "--to", "2"], r#"{"channel": "@fermata", "to": 2}"#),
+        (&["txManualAsr", "txNoCaption"], r#"{"videos": ["txManualAsr", "txNoCaption"]}"#),
+        (
+            &[
+                "PLsize50",
+                "--to=2",
+                "--translate=fr",
+                "--captions=manual",
+                "--start=9",
+                "--end=1:00",
+            ],
+            r#"{"playlist": "PLsize50", "to": 2, "translate": "fr", "captions": "manual", "start": 9, "end": 60}"#,
+        ),
+    ];
+    for (args, body) in table {
+        let (status, expected) = service.transcripts(body);
+        assert_eq!(status, 200, "{expected}");
+        let mut command = vidra(home.path());
+        command.env("VIDRA_DEMO", "1").arg("transcripts").args(args).arg("--json");
+        let document = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert_eq!(document.trim_end(), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn a_list_of_more_than_500_videos_keeps_its_positions() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let ids: String = (1..=501).map(|it| format!("zz{it:09}\n")).collect();
+    fs::write(home.path().join("ids.txt"), format!("nope\n{ids}txOneCue___\n")).unwrap();
+    let args = ["--ids-file", "ids.txt", "--concurrency", "20", "--from", "2"];
+    let done = transcripts(&platform, home.path(), &[&args[..], &["--ndjson"]].concat());
+    let output = String::from_utf8({ done }.output().unwrap().stdout).unwrap();
+    let lines: Vec<Value> = output.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let last = lines.iter().find(|line| line["videoId"] == "txOneCue___").unwrap();
+    assert_eq!((&last["position"], &last["status"]), (&503.into(), &"success".into()));
+    let summaries: Vec<&Value> = lines.iter().filter(|line| line["type"] == "summary").collect();
+    let [summary] = summaries[..] else { panic!("{summaries:?}") };
+    assert_eq!((&summary["totalVideos"], &summary["failed"]), (&502.into(), &501.into()));
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 0);
+    let mut positions: Vec<u64> =
+        lines.iter().filter_map(|line| line["position"].as_u64()).collect();
+    positions.sort_unstable();
+    assert_eq!(positions, (2..=503).collect::<Vec<_>>());
+}
+
+#[test]
+fn lists_and_translations_need_no_key() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
+    let args = ["txManyLang_", "txManualAsr", "-o", "out", "--translate", "fr"];
+    let mut command = transcripts(&platform, home.path(), &args);
+    let done = command.env_remove("YOUTUBE_API_KEY").output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let found = names(&home.path().join("out"));
+    let title = "txManyLang_ A page fault from scratch [txManyLang_].fr.txt";
+    assert!(found.contains(title), "{found:?}");
+}
+
+#[test]
+fn a_channel_has_uploads_since_a_date() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let run = |args: &[&str]| {
+        let output = transcripts(&platform, home.path(), args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let (_, all, errors) = run(&["@fermata", "--to", "9", "--json"]);
+    let all: Value = serde_json::from_str(&all).unwrap_or_else(|_| panic!("{errors}"));
+    let uploads = vidra(home.path())
+        .env("VIDRA_DEMO", "1")
+        .args(["uploads", "@fermata", "--limit=3", "--jq=.[2].publishedAt"])
+        .output()
+        .unwrap();
+    let third = String::from_utf8(uploads.stdout).unwrap();
+    let (_, new, errors) = run(&["@fermata", "--since", third.trim(), "--json"]);
+    let new: Value = serde_json::from_str(&new).unwrap_or_else(|_| panic!("{errors}"));
+    let results = |document: &Value| document["results"].as_array().unwrap().clone();
+    assert_eq!(results(&new), results(&all)[..3], "{third}");
+    assert_eq!(new["source"]["type"], "channel");
+
+    let calls = sim.record().calls_to(Endpoint::PlaylistItems);
+    let (_, text, _) = run(&["@fermata", "--since", third.trim(), "-o", "out", "-q"]);
+    assert!(text.starts_with("done: "), "{text}");
+    let (_, again, _) = run(&["@fermata", "--since", third.trim(), "-o", "out", "-q"]);
+    assert!(again.starts_with("nothing "), "{again}");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), calls + 2, "one page each");
+    for source in [&["PLsize50"][..], &["txManualAsr", "txOneCue___"]] {
+        let (code, _, errors) = run(&[source, &["--since", "2026-01-01"]].concat());
+        assert!(code == 2 && errors.contains("--since works only with a channel"), "{errors}");
+    }
+}
+
+#[test]
+fn a_folder_belongs_to_one_part_of_the_videos() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
+    let run = |flags: &[&str]| {
+        let args = [&["txManualAsr", "-o", "out"], flags].concat();
+        let output = transcripts(&platform, home.path(), &args).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let part = ["--captions", "auto", "--start", "1:00", "--end", "70"];
+    assert_eq!(run(&part), (0, "vidra: 1 of 1 videos\n".to_owned()));
+    assert_eq!(run(&part), (0, String::new()));
+    let (code, error) = run(&["--captions", "auto"]);
+    let flags = "no --lang and --captions auto and --start 1:00 and --end 1:10";
+    assert!(code == 2 && error.contains(&format!("a list of videos with {flags}")), "{error}");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Language;
 use super::source::Source;
+use crate::commands::part::{PartArgs, written};
 
-/// The playlist and the languages of a folder. All runs that fill it have the same.
+/// The playlist, the languages and the part of the videos of a folder. All runs that fill it have the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Contents {
@@ -17,18 +18,30 @@ pub(super) struct Contents {
     /// The language of the translation; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     translate: String,
+    /// The requested kind of captions; empty for both.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    captions: String,
+    /// The start of the part; empty for the start of the video.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    start: String,
+    /// The end of the part; empty for the end of the video.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    end: String,
 }
 
 impl Contents {
-    pub(super) fn new(source: &Source, language: Language<'_>) -> Self {
+    pub(super) fn new(source: &Source, language: Language<'_>, part: &PartArgs) -> Self {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         Self {
             playlist_id: match source {
-                Source::Playlist(id) => id.to_string(),
+                Source::Playlist { id, .. } => id.to_string(),
                 Source::Videos { .. } => String::new(),
             },
             lang: text(language.lang),
             translate: text(language.translate),
+            captions: text(part.captions.as_deref()),
+            start: part.start.map(written).unwrap_or_default(),
+            end: part.end.map(written).unwrap_or_default(),
         }
     }
 
@@ -39,13 +52,20 @@ impl Contents {
 
     /// The source and the flags that lead to these contents.
     pub(super) fn described(&self) -> String {
-        let Self { playlist_id, lang, translate } = self;
+        let Self { playlist_id, lang, translate, captions, start, end } = self;
         let source = if playlist_id.is_empty() { "a list of videos" } else { playlist_id };
-        let lang = if lang.is_empty() { "no --lang".to_owned() } else { format!("--lang {lang}") };
-        let translate = match translate.as_str() {
-            "" => String::new(),
-            translate => format!(" and --translate {translate}"),
-        };
-        format!("{source} with {lang}{translate}")
+        let flags = [
+            ("--lang", lang),
+            ("--translate", translate),
+            ("--captions", captions),
+            ("--start", start),
+            ("--end", end),
+        ];
+        let given = flags.iter().filter(|(flag, value)| *flag == "--lang" || !value.is_empty());
+        let given = given.map(|(flag, value)| match value.as_str() {
+            "" => format!("no {flag}"),
+            value => format!("{flag} {value}"),
+        });
+        format!("{source} with {}", given.collect::<Vec<_>>().join(" and "))
     }
 }

@@ -2,17 +2,14 @@
 //! came.
 
 use std::collections::HashSet;
-use std::pin::pin;
 
-use futures_util::StreamExt;
 use vidra::{PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
+use super::batch::{Batch, Event, Part, broken_off, event, invalid_result};
 use super::folder::Folder;
 use super::progress::Progress;
-use super::source::{Entry, InvalidId, Source, entries_of};
-use super::{
-    Event, Language, Part, REPEAT, TranscriptsArgs, broken_off, event, failed_item, singly,
-};
+use super::source::{Entry, InvalidId, Source};
+use super::{Language, REPEAT, TranscriptsArgs, failed_item};
 use crate::commands::CommandContext;
 use crate::failure::{Exit, Failure, FailureGroups};
 use crate::output::read;
@@ -80,52 +77,49 @@ impl<'a> Filling<'a> {
 
     async fn fill(&mut self, source: &Source) -> Result<(), Failure> {
         match source {
-            Source::Videos { entries, invalid } => self.fill_singly(entries.clone(), invalid).await,
-            // A batch of the service does not translate.
-            Source::Playlist(id) if self.language.translate.is_some() => {
-                let entries = entries_of(id, self.args, self.service).await?;
-                self.fill_singly(entries, &[]).await
-            }
-            Source::Playlist(id) => self.fill_from_batch(id).await,
+            Source::Videos { entries, invalid } => self.fill_list(entries, invalid).await,
+            Source::Playlist { id, channel } => self.fill_playlist(id, channel.as_deref()).await,
         }
     }
 
-    /// Requests the transcript of each video by itself. `invalid` are reported already, and only recorded here.
-    async fn fill_singly(
-        &mut self,
-        mut entries: Vec<Entry>,
-        invalid: &[InvalidId],
-    ) -> Result<(), Failure> {
+    /// Fetches the missing videos of a list. `invalid` are reported already, and only recorded here.
+    async fn fill_list(&mut self, entries: &[Entry], invalid: &[InvalidId]) -> Result<(), Failure> {
         self.folder.total((entries.len() + invalid.len()) as u64);
         for id in invalid {
-            self.folder.save(read(&singly::invalid_line(id)?)?)?;
+            self.folder.save(invalid_result(id)?)?;
         }
         let positions: Vec<Known> = entries.iter().map(|it| (it.position, it.id)).collect();
         self.folder.set_known_positions(&positions);
         let known: HashSet<VideoId> = self.known.iter().map(|(_, id)| *id).collect();
-        entries.retain(|entry| !known.contains(&entry.id));
-        self.progress = Some(Progress::new(entries.len() as u64, self.is_quiet));
-        let results = singly::results(self.args, self.language, self.service, entries).await?;
-        let mut results = pin!(results);
-        while let Some(line) = results.next().await {
-            self.save(read(&line?)?)?;
+        let is_missing = |entry: &&Entry| !known.contains(&entry.id);
+        let missing: Vec<Entry> = entries.iter().filter(is_missing).copied().collect();
+        self.progress = Some(Progress::new(Some(missing.len() as u64), self.is_quiet));
+        for batch in Batch::of_videos(self.args, self.language, &missing) {
+            self.receive(&batch).await?;
         }
         Ok(())
     }
 
-    /// Lets the service transcribe the playlist.
-    async fn fill_from_batch(&mut self, id: &PlaylistId) -> Result<(), Failure> {
+    /// Fetches the missing videos of a playlist, or of the uploads of a channel.
+    async fn fill_playlist(
+        &mut self,
+        id: &PlaylistId,
+        channel: Option<&str>,
+    ) -> Result<(), Failure> {
         let TranscriptsArgs { from, to, .. } = *self.args;
         // The last part first. It lists the playlist to its end, and the service caches the list for the others.
         let parts = parts(from, to, &self.known, MOST_SKIPPED);
         for (index, part) in parts.iter().rev().enumerate() {
-            let request = self.args.request(id, part, self.language.lang);
-            // --refresh lists the playlist again once.
-            let request = if index == 0 { request } else { request.allow_cached() };
-            self.receive(&request).await?;
+            let mut batch = Batch::of_playlist(self.args, self.language, id, channel, part);
+            if index > 0 {
+                // --refresh lists the playlist again once.
+                batch.request = batch.request.allow_cached();
+            }
+            self.receive(&batch).await?;
         }
         // Results have positions, but skipped videos may have moved. The complete list is cached now.
-        if to.is_none() && !self.known.is_empty() && self.service.may_cache() {
+        let is_listed = to.is_none() && self.args.since.is_none() && self.service.may_cache();
+        if is_listed && !self.known.is_empty() {
             let ids = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
             if let Ok(answer) = self.service.fetch(&ids.allow_cached()).await {
                 let PlaylistIds { video_ids, .. } = read(&answer)?;
@@ -148,24 +142,28 @@ impl<'a> Filling<'a> {
     }
 
     /// Writes files as results arrive.
-    async fn receive(&mut self, request: &RestRequest) -> Result<(), Failure> {
-        let mut events = self.service.stream(request).await?;
-        let is_quiet = self.is_quiet;
-        if let Some(total) = events.total_videos {
+    async fn receive(&mut self, batch: &Batch) -> Result<(), Failure> {
+        let mut events = self.service.stream(&batch.request).await?;
+        if let Some(total) = events.total_videos.filter(|_| !batch.is_list()) {
             self.folder.total(total);
-            let missing = missing(self.args, total, &self.known);
-            self.progress.get_or_insert_with(|| Progress::new(missing, is_quiet));
         }
-        self.progress.get_or_insert_with(|| Progress::new(0, is_quiet));
+        let (total, is_quiet) = (events.total_videos, self.is_quiet);
+        let missing = total.and_then(|total| missing(self.args, total, &self.known));
+        self.progress.get_or_insert_with(|| Progress::new(missing, is_quiet));
         while let Some(line) = events.next().await? {
             match event(self.service, &line)? {
-                Event::Result(result) => self.save(result)?,
+                Event::Result(mut result) => {
+                    batch.set_position(&mut result);
+                    self.save(result)?;
+                }
                 // Zero only says that the stream is alive.
                 Event::Waiting { waiting } if waiting > 0.0 => {
                     self.progress.iter().for_each(|progress| progress.waits(waiting));
                 }
                 Event::Summary(summary) => {
-                    self.folder.total(summary.total_videos);
+                    if !batch.is_list() {
+                        self.folder.total(summary.total_videos);
+                    }
                     return Ok(());
                 }
                 Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
@@ -175,12 +173,16 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// An estimate of the number of results: videos may have left the playlist since the last run.
-fn missing(args: &TranscriptsArgs, total: u64, known: &[Known]) -> u64 {
+/// An estimate of the number of results: videos may have left the playlist since the last run. `None` with `--since`,
+/// because only the service knows the dates.
+fn missing(args: &TranscriptsArgs, total: u64, known: &[Known]) -> Option<u64> {
+    if args.since.is_some() {
+        return None;
+    }
     let (first, last) = (args.from.unwrap_or(1), args.to.unwrap_or(total).min(total));
     let is_wanted = |position: u64| position == 0 || (first..=last).contains(&position);
     let known = known.iter().filter(|(position, _)| is_wanted(*position)).count();
-    (last + 1).saturating_sub(first).saturating_sub(known as u64)
+    Some((last + 1).saturating_sub(first).saturating_sub(known as u64))
 }
 
 /// Splits the playlist into ranges whose exclusion lists the service accepts. A video that has moved to another

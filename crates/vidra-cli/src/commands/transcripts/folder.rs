@@ -69,7 +69,7 @@ pub(super) struct Saved {
 }
 
 impl Folder {
-    /// Opens or creates the folder. It belongs to one playlist and one choice of languages.
+    /// Opens or creates the folder. It belongs to one playlist, one choice of languages and one part of each video.
     pub(super) fn open(
         path: &Path,
         contents: &Contents,
@@ -273,10 +273,11 @@ mod tests {
     use super::super::part_file::{part_name, write_new};
     use super::super::source::Source;
     use super::*;
+    use crate::commands::parsed;
 
     fn playlist(id: &str, lang: Option<&str>, translate: Option<&str>) -> Contents {
-        let source = Source::Playlist(PlaylistId::parse(id).unwrap());
-        Contents::new(&source, Language { lang, translate })
+        let source = Source::Playlist { id: PlaylistId::parse(id).unwrap(), channel: None };
+        Contents::new(&source, Language { lang, translate }, &parsed(&["transcripts"]))
     }
 
     #[test]
@@ -364,7 +365,8 @@ mod tests {
         drop(folder);
         assert!(open(german()).is_ok());
         let videos = Source::Videos { entries: vec![], invalid: vec![] };
-        let list = Contents::new(&videos, Language { lang: None, translate: None });
+        let language = Language { lang: None, translate: None };
+        let list = Contents::new(&videos, language, &parsed(&["transcripts"]));
         for other in [
             playlist("PLa", None, None),
             playlist("PLb", Some("de"), None),

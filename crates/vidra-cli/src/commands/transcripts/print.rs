@@ -1,17 +1,16 @@
 //! Transcripts on standard output.
 
-use std::pin::pin;
-
 use bytes::Bytes;
-use futures_util::StreamExt;
-use vidra::{Error, PlaylistId, Reason, VideoTranscript};
+use serde::Serialize;
+use vidra::{Error, Reason, VideoTranscript};
 
-use super::source::{Entry, Source, entries_of};
-use super::{Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, singly};
+use super::batch::{Batch, Event, Part, broken_off, event, invalid_result};
+use super::source::Source;
+use super::{Language, TranscriptsArgs, failed_item};
 use crate::commands::CommandContext;
 use crate::failure::{Failure, FailureGroups, ItemKind, concerns_service};
 use crate::output::table::Table;
-use crate::output::{Form, Output, read};
+use crate::output::{Form, Output};
 use crate::service::Service;
 
 /// The results so far.
@@ -37,20 +36,7 @@ pub(super) async fn print(
 ) -> Result<(), Failure> {
     let mut received = Received::default();
     let CommandContext { service, output, .. } = context;
-    let ended = match source {
-        Source::Videos { entries, invalid } => {
-            for id in invalid {
-                received.add_line(singly::invalid_line(id)?, service, output)?;
-            }
-            receive_singly(args, language, entries.clone(), service, output, &mut received).await
-        }
-        // A batch of the service does not translate.
-        Source::Playlist(id) if language.translate.is_some() => {
-            let entries = entries_of(id, args, service).await?;
-            receive_singly(args, language, entries, service, output, &mut received).await
-        }
-        Source::Playlist(id) => receive(args, language, id, service, output, &mut received).await,
-    };
+    let ended = receive_all(args, language, source, service, output, &mut received).await;
     let Received { mut rows, mut lines, succeeded, failures } = received;
     rows.sort_by_key(|row| row.position);
     lines.sort_by_key(|(position, _)| *position);
@@ -60,13 +46,20 @@ pub(super) async fn print(
     let width = output.width;
     match (&ended, output.form) {
         (Ok((total, _)), Form::People) => {
-            let what = if matches!(source, Source::Playlist(_)) { "playlist" } else { "list" };
-            let counts = format!("{counts}, of a {what} of {total}");
-            output.text(&listed(&rows, &counts, width))?;
+            let whole = match source {
+                Source::Playlist { channel: None, .. } => format!("a playlist of {total}"),
+                Source::Playlist { .. } => format!("a channel with {total} uploads"),
+                Source::Videos { .. } => format!("a list of {total}"),
+            };
+            output.text(&listed(&rows, &format!("{counts}, of {whole}"), width))?;
         }
         (Ok((_, summary)), Form::Json) => output.document(&whole_answer(summary, &lines))?,
         (Err(_), Form::People) if succeeded + failed > 0 => {
-            let counts = format!("{counts}, of the part of the playlist that was listed");
+            let part = match source {
+                Source::Playlist { .. } => "the part of the playlist that was listed",
+                Source::Videos { .. } => "the part of the list that was fetched",
+            };
+            let counts = format!("{counts}, of {part}");
             output.text(&listed(&rows, &counts, width))?;
         }
         (_, Form::Ndjson | Form::Csv) | (Err(_), _) => {}
@@ -102,19 +95,33 @@ impl Received {
         }
     }
 
-    /// Records the line of a result, and prints it as NDJSON.
-    fn add_line(
+    /// Records a result whose position the service does not know, and prints it as NDJSON.
+    fn add_result(
         &mut self,
-        line: Bytes,
+        result: VideoTranscript,
         service: &Service,
         output: &mut Output,
     ) -> Result<(), Failure> {
+        let line = match output.form {
+            Form::People | Form::Csv => String::new(),
+            Form::Json | Form::Ndjson => {
+                let line = Line::Result(&result);
+                serde_json::to_string(&line).map_err(|error| error.to_string())?
+            }
+        };
         if output.form == Form::Ndjson {
-            output.json_line(&String::from_utf8_lossy(&line))?;
+            output.json_line(&line)?;
         }
-        self.add(read(&line)?, line, service, output.form);
+        self.add(result, line.into(), service, output.form);
         Ok(())
     }
+}
+
+/// A line of a stream, as the service writes it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<'a> {
+    Result(&'a VideoTranscript),
 }
 
 fn is_invalid_id(result: &VideoTranscript) -> bool {
@@ -122,57 +129,75 @@ fn is_invalid_id(result: &VideoTranscript) -> bool {
     result.video_id.is_none() && reason == Some(Reason::InvalidInput)
 }
 
-/// Reads the stream of a playlist to its end.
-async fn receive(
+/// Reads all results.
+async fn receive_all(
     args: &TranscriptsArgs,
     language: Language<'_>,
-    id: &PlaylistId,
+    source: &Source,
     service: &Service,
     output: &mut Output,
     received: &mut Received,
 ) -> Result<Summary, Failure> {
-    let whole = Part { from: args.from, to: args.to, skip: vec![] };
-    let mut events = service.stream(&args.request(id, &whole, language.lang)).await?;
+    let (entries, invalid) = match source {
+        Source::Playlist { id, channel } => {
+            let whole = Part { from: args.from, to: args.to, skip: vec![] };
+            let batch = Batch::of_playlist(args, language, id, channel.as_deref(), &whole);
+            return receive(&batch, service, output, received).await;
+        }
+        Source::Videos { entries, invalid } => (entries, invalid),
+    };
+    for id in invalid {
+        received.add_result(invalid_result(id)?, service, output)?;
+    }
+    for batch in Batch::of_videos(args, language, entries) {
+        receive(&batch, service, output, received).await?;
+    }
+    let total = (entries.len() + invalid.len()) as u64;
+    let summary = list_summary(args, total, received);
+    if output.form == Form::Ndjson {
+        output.json_line(&summary)?;
+    }
+    Ok((total, summary.into()))
+}
+
+/// The summary of a list, of which the batches are parts. The members are in the order of the service.
+fn list_summary(args: &TranscriptsArgs, total: u64, received: &Received) -> String {
+    let Received { succeeded, failures, .. } = received;
+    let (from, to) = (args.from.unwrap_or(1), args.to.unwrap_or(total));
+    format!(
+        r#"{{"type":"summary","source":{{"type":"videos"}},"totalVideos":{total},"requestedRange":[{from},{to}],"succeeded":{succeeded},"failed":{}}}"#,
+        failures.len()
+    )
+}
+
+/// Reads the stream of a batch to its end.
+async fn receive(
+    batch: &Batch,
+    service: &Service,
+    output: &mut Output,
+    received: &mut Received,
+) -> Result<Summary, Failure> {
+    let mut events = service.stream(&batch.request).await?;
     let mut summary = None;
     while let Some(line) = events.next().await? {
-        if output.form == Form::Ndjson {
+        let event = event(service, &line);
+        // A list has positions and a summary of its own.
+        let is_replaced =
+            batch.is_list() && matches!(event, Ok(Event::Result(_) | Event::Summary(_)));
+        if output.form == Form::Ndjson && !is_replaced {
             output.json_line(&String::from_utf8_lossy(&line))?;
         }
-        match event(service, &line)? {
+        match event? {
+            Event::Result(mut result) if batch.is_list() => {
+                batch.set_position(&mut result);
+                received.add_result(result, service, output)?;
+            }
             Event::Result(result) => received.add(result, line, service, output.form),
             Event::Summary(last) => summary = Some((last.total_videos, line)),
             Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
         }
     }
     summary.ok_or_else(broken_off)
-}
-
-/// Requests the transcript of each video by itself.
-async fn receive_singly(
-    args: &TranscriptsArgs,
-    language: Language<'_>,
-    entries: Vec<Entry>,
-    service: &Service,
-    output: &mut Output,
-    received: &mut Received,
-) -> Result<Summary, Failure> {
-    // The invalid ids of a list are results already.
-    let total = (entries.len() + received.failures.len()) as u64;
-    let results = singly::results(args, language, service, entries).await?;
-    let mut results = pin!(results);
-    while let Some(line) = results.next().await {
-        received.add_line(line?, service, output)?;
-    }
-    let Received { succeeded, failures, .. } = received;
-    // In the order of the service's own summary.
-    let summary = format!(
-        r#"{{"type":"summary","totalVideos":{total},"succeeded":{succeeded},"failed":{}}}"#,
-        failures.len()
-    );
-    if output.form == Form::Ndjson {
-        output.json_line(&summary)?;
-    }
-    Ok((total, summary.into()))
 }
 
 /// The answer as the service sends it without streaming: the summary with the results. Only events have a type.

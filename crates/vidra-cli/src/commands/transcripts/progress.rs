@@ -18,15 +18,21 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Starts at 0 of so many videos. The number is an estimate, and 0 if it is unknown.
-    pub(super) fn new(all: u64, is_quiet: bool) -> Self {
+    /// Starts at 0 of so many videos. The number is an estimate, and `None` if it is unknown.
+    pub(super) fn new(all: Option<u64>, is_quiet: bool) -> Self {
         let on_terminal = io::stderr().is_terminal();
-        let is_hidden = all == 0 || is_quiet;
-        let bar = if is_hidden { ProgressBar::hidden() } else { ProgressBar::new(all) };
+        let bar = match all {
+            _ if is_quiet => ProgressBar::hidden(),
+            Some(0) => ProgressBar::hidden(),
+            Some(all) => ProgressBar::new(all),
+            None => ProgressBar::no_length(),
+        };
         // A narrow terminal has no room for the bar.
-        let template = match terminal::width().is_some_and(|width| width < 60) {
-            true => "{pos}/{len}  {rate}  {eta} left",
-            false => "{bar:24.cyan} {pos}/{len}  {rate}  {eta} left  {wide_msg:.dim}",
+        let is_narrow = terminal::width().is_some_and(|width| width < 60);
+        let template = match (all, is_narrow) {
+            (None, _) => "{pos} videos  {rate}  {wide_msg:.dim}",
+            (Some(_), true) => "{pos}/{len}  {rate}  {eta} left",
+            (Some(_), false) => "{bar:24.cyan} {pos}/{len}  {rate}  {eta} left  {wide_msg:.dim}",
         };
         let style = ProgressStyle::with_template(template).expect("a template that is right");
         bar.set_style(style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {

@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
-use vidra::{Channel, ChannelRef, Link, PlaylistId, PlaylistIds, Reason, VideoId};
+use vidra::{Channel, ChannelRef, Link, PlaylistId, Reason, VideoId};
 
 use super::TranscriptsArgs;
 use crate::commands::CommandContext;
 use crate::commands::ids::{Kind, with_members_hint};
-use crate::commands::pages::{MOST, Page};
 use crate::failure::{FailedItem, Failure, FailureGroups, described};
 use crate::output::read;
 use crate::service::{RestRequest, Service};
@@ -16,16 +14,20 @@ use crate::service::{RestRequest, Service};
 /// The videos whose transcripts are requested.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The service lists the playlist. The uploads of a channel are one too.
-    Playlist(PlaylistId),
-    /// A list of videos, each requested by itself.
+    /// A playlist, or the uploads of a channel. The service lists it.
+    Playlist {
+        id: PlaylistId,
+        /// The id of the channel.
+        channel: Option<String>,
+    },
+    /// A list of videos.
     Videos { entries: Vec<Entry>, invalid: Vec<InvalidId> },
 }
 
 /// A video of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The position in the list or playlist, from 1.
+    /// The position in the list, from 1.
     pub(super) position: u64,
     pub(super) id: VideoId,
 }
@@ -51,11 +53,14 @@ impl Source {
             [one] => Self::named(one, &context.service).await?,
             _ => videos(&ids)?,
         };
+        let is_channel = matches!(source, Self::Playlist { channel: Some(_), .. });
+        if args.since.is_some() && !is_channel {
+            return Err(Failure::usage("--since works only with a channel"));
+        }
         match source {
-            Self::Playlist(id) => {
-                let units = if args.translate.is_empty() { 1 } else { 2 };
-                context.confirm_entries(&[id.to_string()], args.to, units).await?;
-                Ok(Self::Playlist(id))
+            Self::Playlist { id, channel } => {
+                context.confirm_entries(&[id.to_string()], args.to, 1).await?;
+                Ok(Self::Playlist { id, channel })
             }
             Self::Videos { entries, mut invalid } => {
                 invalid.retain(|it| is_within(it.position, args.from, args.to));
@@ -81,35 +86,30 @@ impl Source {
     async fn named(text: &str, service: &Service) -> Result<Self, Failure> {
         // The id of a playlist may have an unknown prefix. It is not a link then.
         let Ok(Link { video, playlist, channel, .. }) = Link::parse(text) else {
-            return PlaylistId::parse(text).map(Self::Playlist).map_err(|_| not_a_source(text));
+            let id = PlaylistId::parse(text).map_err(|_| not_a_source(text))?;
+            return Ok(Self::Playlist { id, channel: None });
         };
         match (playlist, video, channel) {
-            (Some(playlist), _, _) => Ok(Self::Playlist(playlist)),
+            (Some(id), _, _) => Ok(Self::Playlist { id, channel: None }),
             (None, Some(id), _) => {
                 Ok(Self::Videos { entries: vec![Entry { position: 1, id }], invalid: vec![] })
             }
-            (None, None, Some(channel)) => {
-                uploads(text, &channel, service).await.map(Self::Playlist)
-            }
+            (None, None, Some(channel)) => Self::uploads(text, &channel, service).await,
             (None, None, None) => Err(not_a_source(text)),
         }
     }
-}
-
-/// The playlist of a channel's uploads. Its id is that of the channel with another prefix.
-async fn uploads(
-    text: &str,
-    channel: &ChannelRef,
-    service: &Service,
-) -> Result<PlaylistId, Failure> {
-    let id = match channel {
-        ChannelRef::Id(id) => id.as_str().to_owned(),
-        _ => {
-            let answer = service.fetch(&RestRequest::get("channel").segment(text)).await?;
-            read::<Channel>(&answer)?.id
-        }
-    };
-    Ok(PlaylistId::parse(&id.replacen("UC", "UU", 1))?)
+    /// The uploads of a channel. The id of their playlist is that of the channel with another prefix.
+    async fn uploads(text: &str, channel: &ChannelRef, service: &Service) -> Result<Self, Failure> {
+        let channel = match channel {
+            ChannelRef::Id(id) => id.as_str().to_owned(),
+            _ => {
+                let answer = service.fetch(&RestRequest::get("channel").segment(text)).await?;
+                read::<Channel>(&answer)?.id
+            }
+        };
+        let id = PlaylistId::parse(&channel.replacen("UC", "UU", 1))?;
+        Ok(Self::Playlist { id, channel: Some(channel) })
+    }
 }
 
 /// The failure of a single argument that names no playlist, no channel and no video.
@@ -161,46 +161,6 @@ fn part(mut entries: Vec<Entry>, from: Option<u64>, to: Option<u64>) -> Vec<Entr
 
 fn is_within(position: u64, from: Option<u64>, to: Option<u64>) -> bool {
     (from.unwrap_or(1)..=to.unwrap_or(u64::MAX)).contains(&position)
-}
-
-/// The entries of a playlist, to request each by itself. With `--to` the rest of the playlist is not fetched.
-pub(super) async fn entries_of(
-    id: &PlaylistId,
-    args: &TranscriptsArgs,
-    service: &Service,
-) -> Result<Vec<Entry>, Failure> {
-    let playlist = RestRequest::get("playlist").segment(id.as_str());
-    let entries = if let Some(to) = args.to {
-        entries_until(to, &playlist.segment("videos"), service).await?
-    } else {
-        let PlaylistIds { video_ids, .. } = read(&service.fetch(&playlist.segment("ids")).await?)?;
-        (1..).zip(video_ids).map(|(position, id)| Entry { position, id }).collect()
-    };
-    Ok(part(entries, args.from, args.to))
-}
-
-/// The available entries of a paged list up to a position.
-async fn entries_until(
-    to: u64,
-    list: &RestRequest,
-    service: &Service,
-) -> Result<Vec<Entry>, Failure> {
-    let mut entries: Vec<Entry> = vec![];
-    let mut cursor = None;
-    loop {
-        let last = entries.last().map_or(0, |entry| entry.position);
-        let request = list
-            .clone()
-            .parameter("limit", Some((to - last).min(MOST)))
-            .parameter("cursor", cursor.as_ref())
-            .parameter("fields", Some("id,position"));
-        let Page { items, next_cursor } = read(&service.fetch(&request).await?)?;
-        entries.extend::<Vec<Entry>>(items);
-        cursor = next_cursor;
-        if cursor.is_none() || entries.last().is_some_and(|entry| entry.position >= to) {
-            return Ok(entries);
-        }
-    }
 }
 
 #[cfg(test)]
