@@ -123,6 +123,7 @@ const EXAMPLES: [(&str, &[&str]); 40] = [
         &[
             "vidra transcripts PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --out talks --format srt,txt",
             "vidra transcripts @GoogleDevelopers --out uploads --to 50",
+            "vidra transcripts @GoogleDevelopers --out new --since 2026-01-01 --captions manual",
             "vidra transcripts --ids-file ids.txt --out list --format srt --lang de --lang en",
         ],
     ),

@@ -27,7 +27,7 @@ pub(super) struct Batch {
 #[derive(Serialize)]
 struct Body<'a> {
     #[serde(flatten)]
-    videos: Videos<'a>,
+    source: BatchSource<'a>,
     #[serde(flatten)]
     part: &'a Part,
     concurrency: u32,
@@ -45,10 +45,10 @@ struct Body<'a> {
     end: Option<String>,
 }
 
-/// The videos of a batch, in the words of the service.
+/// The source of a batch, in the words of the service.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Videos<'a> {
+enum BatchSource<'a> {
     Videos(Vec<VideoId>),
     Playlist(&'a PlaylistId),
     Channel(&'a str),
@@ -74,8 +74,8 @@ impl Batch {
         channel: Option<&str>,
         part: &Part,
     ) -> Self {
-        let videos = channel.map_or(Videos::Playlist(playlist), Videos::Channel);
-        Self { request: request(args, language, videos, part), positions: vec![] }
+        let source = channel.map_or(BatchSource::Playlist(playlist), BatchSource::Channel);
+        Self { request: request(args, language, source, part), positions: vec![] }
     }
 
     /// A list of videos, as batches that the service accepts.
@@ -85,8 +85,8 @@ impl Batch {
         entries: &[Entry],
     ) -> Vec<Self> {
         let batch = |entries: &[Entry]| {
-            let videos = Videos::Videos(entries.iter().map(|entry| entry.id).collect());
-            let request = request(args, language, videos, &Part::default());
+            let source = BatchSource::Videos(entries.iter().map(|entry| entry.id).collect());
+            let request = request(args, language, source, &Part::default());
             Self { request, positions: entries.iter().map(|entry| entry.position).collect() }
         };
         entries.chunks(MOST_VIDEOS).map(batch).collect()
@@ -107,14 +107,14 @@ impl Batch {
 fn request(
     args: &TranscriptsArgs,
     Language { lang, translate }: Language<'_>,
-    videos: Videos<'_>,
+    source: BatchSource<'_>,
     part: &Part,
 ) -> RestRequest {
     let PartArgs { captions, start, end } = &args.part;
     let [start, end] = [start, end].map(|time| time.map(|time| time.to_string()));
     let (concurrency, since, captions) =
         (args.concurrency, args.since.as_deref(), captions.as_deref());
-    let body = Body { videos, part, concurrency, since, lang, translate, captions, start, end };
+    let body = Body { source, part, concurrency, since, lang, translate, captions, start, end };
     RestRequest::get("transcripts").post(json!(body))
 }
 
