@@ -47,7 +47,7 @@ impl PartArgs {
 
     /// The failure of a part without captions. `None` if the command requests the whole video, which may have none.
     pub(super) fn silence(&self) -> Option<Failure> {
-        let part = match (self.start.map(written), self.end.map(written)) {
+        let part = match (self.start.map(precise_clock), self.end.map(precise_clock)) {
             (None, None) => return None,
             (Some(start), None) => format!("after {start}"),
             (None, Some(end)) => format!("before {end}"),
@@ -73,7 +73,7 @@ impl TrackArgs {
 }
 
 /// A time with milliseconds, unless it is a whole second.
-pub(super) fn written(time: Seconds) -> String {
+pub(super) fn precise_clock(time: Seconds) -> String {
     let (seconds, rest) = (clock(time.as_millis() / 1_000), time.as_millis() % 1_000);
     if rest == 0 { seconds } else { format!("{seconds}.{rest:03}") }
 }

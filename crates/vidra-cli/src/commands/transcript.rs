@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use vidra::format::clock;
 use vidra::{Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
-use super::part::{TrackArgs, written};
+use super::part::{TrackArgs, precise_clock};
 use super::{Common, Ids, ItemsArgs, Kind, Wanted};
 use crate::failure::Failure;
 use crate::output::{Form, Output, cards, read};
@@ -172,7 +172,7 @@ impl TranscriptArgs {
         });
         let count = fits.count();
         let rest = lines.get(count).map(|next| {
-            let (all, start) = (lines.len(), written(next.offset));
+            let (all, start) = (lines.len(), precise_clock(next.offset));
             match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
                 _ => format!("{count} of {all} lines; continue with --start {start}"),

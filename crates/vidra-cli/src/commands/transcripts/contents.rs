@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Language;
 use super::source::Source;
-use crate::commands::part::{PartArgs, written};
+use crate::commands::part::{PartArgs, precise_clock};
 
 /// The playlist, the languages and the part of the videos of a folder. All runs that fill it have the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ impl Contents {
             lang: text(language.lang),
             translate: text(language.translate),
             captions: text(part.captions.as_deref()),
-            start: part.start.map(written).unwrap_or_default(),
-            end: part.end.map(written).unwrap_or_default(),
+            start: part.start.map(precise_clock).unwrap_or_default(),
+            end: part.end.map(precise_clock).unwrap_or_default(),
         }
     }
 
