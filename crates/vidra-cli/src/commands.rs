@@ -43,6 +43,8 @@ pub(crate) enum Data {
     /// Show channels
     Channel(Box<ItemsArgs>),
     /// List the newest uploads of channels
+    ///
+    /// Without flags it lists the newest five
     Uploads(Box<channel::UploadsArgs>),
     /// List the public playlists of channels
     Playlists(Box<channel::PlaylistsArgs>),

@@ -148,7 +148,7 @@ pub(crate) fn date_range(
 ) -> Result<DateRange, CallError> {
     let since = since.and_then(|SinceArg(range)| range.since);
     let until = until.and_then(|UntilArg(range)| range.until);
-    Ok(DateRange::new(since, until)?)
+    DateRange::new(since, until).map_err(|error| CallError::bad(error.details().join("; ")))
 }
 
 /// Declares arguments that are one word of the library.

@@ -44,7 +44,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The number of entries in the playlist, for the progress of a reader. Absent if it is unknown.
+/// The number of entries in the source, for the progress of a reader. Absent if it is unknown.
 const X_TOTAL_VIDEOS: HeaderName = HeaderName::from_static("x-total-videos");
 
 impl BatchFormat {
@@ -59,7 +59,7 @@ impl BatchFormat {
     }
 }
 
-/// Streams the events of a batch. The response begins when the first page of the playlist has arrived, so
+/// Streams the events of a batch. The response begins when the first page of the source has arrived, so
 /// an error before that is an ordinary error response. If the service shuts down before the batch ends, the
 /// last event is an error.
 pub(crate) async fn respond(
@@ -242,7 +242,7 @@ pub(crate) enum BatchLine {
     Waiting(Waiting),
     /// Event `summary`: the batch is complete. It is the last line.
     Summary(SummaryLine),
-    /// Event `error`: the playlist could not be read to its end, or the service is shutting down. It is the
+    /// Event `error`: the source could not be read to its end, or the service is shutting down. It is the
     /// last line, in place of the summary.
     Error(ErrorBody),
 }

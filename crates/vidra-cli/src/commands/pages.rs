@@ -13,7 +13,7 @@ use crate::values::count_in;
 /// Which part of a list is requested.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PageArgs {
-    /// Maximum number of items. Without it 50, or the 5 newest for `uploads` without other flags
+    /// Maximum number of items [default: 50]
     #[arg(long, short, value_name = "COUNT", value_parser = count_in::<u64>(1..=u64::MAX))]
     pub(super) limit: Option<u64>,
 

@@ -80,7 +80,7 @@ pub(crate) struct TranscriptsArgs {
     #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
     to: Option<u64>,
 
-    /// Only uploads of a channel of this day or time or later; days are in UTC
+    /// Only videos of a playlist or channel of this day or time or later; days are in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
 

@@ -9,6 +9,7 @@ use vidra::{CaptionKind, TimeRange, TranscriptQuery};
 
 use super::video::video_url;
 use super::{Call, ToolInput, ToolResult};
+use crate::call_error::CallError;
 use crate::page::{Page, one_line};
 use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, StartedVideo, TimeArg, VideoArg};
 use crate::reply::ToolOutput;
@@ -135,7 +136,8 @@ impl ToolInput for TranscribeVideo {
     async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
         let StartedVideo { id, start } = self.video;
         let start = self.start.map(|TimeArg(it)| it).or(start);
-        let range = TimeRange::new(start, self.end.map(|TimeArg(it)| it))?;
+        let range = TimeRange::new(start, self.end.map(|TimeArg(it)| it));
+        let range = range.map_err(|error| CallError::bad(error.details().join("; ")))?;
         let query = TranscriptQuery::default()
             .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default())
             .with_captions(self.captions.map(CaptionKind::from))

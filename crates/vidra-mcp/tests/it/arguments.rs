@@ -110,6 +110,12 @@ async fn invalid_arguments_are_named_and_cost_nothing() {
         ("transcribe_video", json!({"video": "fda4eREcaTQ", "lang": "!"}), "lang: must be"),
         ("batch_transcribe", json!({"videos": ["fda4eREcaTQ"], "concurrency": 6}), "from 1 to 5"),
         ("transcribe_playlist", json!({"playlist": "PLsize1", "from": 2, "to": 1}), "from: is"),
+        (
+            "transcribe_video",
+            json!({"video": "txManualAsr", "start": 9, "end": "0:09"}),
+            "end: must",
+        ),
+        ("transcribe_video", json!({"video": "txManualAsr", "start": "soon"}), "must be a time"),
     ];
     for (name, arguments, expected) in table {
         match world.call(name, arguments.clone()).await {

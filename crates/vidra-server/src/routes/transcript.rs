@@ -218,7 +218,7 @@ pub(super) async fn get_transcript_document(
         ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("by" = Option<String>, Query, description = "The unit of the size; `tokens` if not given. `chapters` makes one chunk of each chapter, or several if `size` is given", example = "tokens"),
         ("size" = Option<u64>, Query, minimum = 1, maximum = 8192, description = "The greatest size of a chunk; 512 tokens, 384 words, 60 seconds or 8 sentences if not given", example = 512),
-        ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; see the guide for the defaults", example = 64)
+        ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; 64 tokens, 48 words, 6 seconds or 1 sentence if not given, and at most an eighth of the size", example = 64)
     ),
     responses((status = 200, description = "The chunks", body = ChunkedTranscript), FetchErrors, TranscriptErrors)
 )]

@@ -53,9 +53,8 @@ impl Source {
             [one] => Self::named(one, &context.service).await?,
             _ => videos(&ids)?,
         };
-        let is_channel = matches!(source, Self::Playlist { channel: Some(_), .. });
-        if args.since.is_some() && !is_channel {
-            return Err(Failure::usage("--since works only with a channel"));
+        if args.since.is_some() && matches!(source, Self::Videos { .. }) {
+            return Err(Failure::usage("--since works only with a playlist or a channel"));
         }
         match source {
             Self::Playlist { id, channel } => {

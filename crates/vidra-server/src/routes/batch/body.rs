@@ -34,8 +34,9 @@ impl PartialSchema for TranscriptsBody {
         let channel = text(&patterns::channel_reference()).examples([json!("@fermata")]);
         let channel = channel.description(Some("The id, handle or URL of a channel."));
         let since = text(&patterns::date()).examples([json!("2020-01-31")]);
-        let since = since
-            .description(Some("The earliest upload: a date (UTC) or a time. Only with `channel`."));
+        let since = since.description(Some(
+            "The earliest publication: a date (UTC) or a time. Not with `videos`.",
+        ));
         let what = "The source of a batch, which is exactly one of `videos`, `playlist` and `channel`, and its \
                     options. Numbers may be strings.";
         let body = options(what)
