@@ -108,8 +108,8 @@ for (const [format, beginning] of [["srt", "1\n"], ["vtt", "WEBVTT"], ["txt", ""
 }
 check((await ok(json.GET("/api/transcript/{id}/tracks", { params: id }))).length > 0, "tracks");
 const part = { ...id, query: { words: true, end: "10" } };
-const document = await ok(json.GET("/api/transcript/{id}/document", { params: part }));
-check(document.title !== "" && document.track.languageCode === "en" && document.lines.length > 0, "document");
+const described = await ok(json.GET("/api/transcript/{id}/document", { params: part }));
+check(described.title !== "" && described.track.languageCode === "en" && described.lines.length > 0, "document");
 const chunked = await ok(json.GET("/api/transcript/{id}/chunks", { params: { ...id, query: { size: 64 } } }));
 check(chunked.chunks[0]?.index === 0, "chunks");
 const listed = await ok(json.POST("/api/transcripts", { body: { videos: [id.path.id] } }));

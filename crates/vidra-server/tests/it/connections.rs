@@ -58,13 +58,13 @@ const GET_HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 #[tokio::test]
 async fn review_s11_a_refused_large_body_closes_its_connection() {
     let address = served(&TestApp::new(), generous()).await;
-    let large = "x".repeat(70_000);
+    let large = "x".repeat(140_000);
     for (method, path) in [("POST", "/api/url/parse"), ("PUT", "/api/url/parse"), ("POST", "/none")]
     {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
         let json = "content-type: application/json\r\n";
         let length = format!("{head}{json}content-length: {}\r\n\r\n", large.len());
-        let chunked = format!("{head}{json}transfer-encoding: chunked\r\n\r\n11170\r\n");
+        let chunked = format!("{head}{json}transfer-encoding: chunked\r\n\r\n222e0\r\n");
         for request in [length, chunked] {
             let mut stream = connect_and_send(address, &request).await;
             // The service may close before it has read the body.

@@ -52,6 +52,8 @@ pub(crate) enum Operation {
         to: u64,
         concurrency: usize,
         form: &'static str,
+        /// Whether the body names the playlist, and not the path.
+        is_in_body: bool,
     },
     Listing(Listing),
     Quota,
@@ -145,7 +147,7 @@ impl Operation {
             15 => Self::Transcript {
                 video: captioned(rng),
                 lang: pick(rng, &[None, None, Some("en"), Some("de,en")]),
-                format: pick(rng, &["json", "json", "srt", "vtt", "txt"]),
+                format: pick(rng, &["json", "json", "srt", "vtt", "txt", "document", "chunks"]),
             },
             16 => Self::Translation { video: CAPTIONED[0].to_owned() },
             17 => Self::Batch {
@@ -153,6 +155,7 @@ impl Operation {
                 to: pick(rng, &[1, 3, 8, 20]),
                 concurrency: pick(rng, &[1, 1, 2, 5, 20]),
                 form: pick(rng, &["application/json", "application/x-ndjson", "text/event-stream"]),
+                is_in_body: rng.bool(),
             },
             18 => Self::VideosOf { playlist: playlist(rng), limit: pick(rng, &[1, 20, 50, 500]) },
             19 => match rng.u8(..8) {
@@ -174,6 +177,7 @@ impl Operation {
                 to: pick(rng, &[1, 3]),
                 concurrency: pick(rng, &[1, 3]),
                 form: "application/x-ndjson",
+                is_in_body: rng.bool(),
             },
         }
     }
@@ -303,10 +307,19 @@ impl Operation {
             Self::Tracks(id) => get(format!("/api/transcript/{id}/tracks")),
             Self::Transcript { video, lang, format } => {
                 let lang = lang.map(|lang| format!("&lang={lang}")).unwrap_or_default();
-                get(format!("/api/transcript/{video}?format={format}{lang}"))
+                get(match *format {
+                    "document" => format!("/api/transcript/{video}/document?words=true{lang}"),
+                    "chunks" => format!("/api/transcript/{video}/chunks?overlap=0{lang}"),
+                    _ => format!("/api/transcript/{video}?format={format}{lang}"),
+                })
             }
             Self::Translation { video } => get(format!("/api/transcript/{video}?translate=de")),
-            Self::Batch { playlist, to, concurrency, form } => post(
+            Self::Batch { playlist, to, concurrency, form, is_in_body: true } => post(
+                "/api/transcripts".to_owned(),
+                form,
+                &json!({"playlist": playlist, "concurrency": concurrency, "to": to}),
+            ),
+            Self::Batch { playlist, to, concurrency, form, is_in_body: false } => post(
                 format!("/api/playlist/{playlist}/transcript"),
                 form,
                 &json!({"concurrency": concurrency, "to": to}),

@@ -34,10 +34,10 @@ pub enum SourceId {
     /// A list of videos.
     Videos,
     /// A playlist.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLquirkMixed"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     Playlist(PlaylistId),
     /// A channel.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "UCB-2_pXPtFYDifLXZF-S8PA"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     Channel(ChannelId),
 }
 

@@ -108,6 +108,10 @@ impl Cache {
         ctx: &Context,
         fetch: &Fetch<'_>,
     ) -> Result<Vec<Answered>> {
+        // A part of an abandoned fetch must not even renew a stale record.
+        if ctx.waiters.is_gone() {
+            return Err(no_waiters());
+        }
         let mut answers: Vec<Option<Answered>> = open.iter().map(|_| None).collect();
         let mut waiting = FuturesUnordered::new();
         let (mut renewal, mut may_renew) = self.begin_renewal(&open, ctx, fetch);
