@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
-use vidra::{BatchEvent, BatchSummary, PlaylistId, Result, VideoTranscript};
+use vidra::{BatchEvent, BatchSummary, PlaylistId, Result, SourceId, VideoTranscript};
 
 use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
@@ -261,25 +261,20 @@ impl Line for BatchLine {
     }
 }
 
-/// The totals of a batch, which name its source as the endpoint does.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub(crate) enum SummaryLine {
-    /// `POST /api/playlist/{id}/transcript`.
-    Playlist(PlaylistSummary),
-    /// `POST /api/transcripts`.
-    Source(BatchSummary),
-}
-
-/// The totals of the batch of a playlist.
+/// The totals of a batch. They name the source as the endpoint does.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PlaylistSummary {
-    /// The playlist's id.
-    #[schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")]
-    playlist_id: PlaylistId,
-    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch read the list to
-    /// its end.
+pub(crate) struct SummaryLine {
+    /// The playlist's id. Absent in a batch of `POST /api/transcripts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, nullable = false, required = false, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")]
+    playlist_id: Option<PlaylistId>,
+    /// The source of the videos. Absent in a batch of `POST /api/playlist/{id}/transcript`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, required = false)]
+    source: Option<SourceId>,
+    /// The number of entries in the source. With `to` or `since` it is YouTube's own count, unless the batch read the
+    /// list to its end.
     total_videos: u64,
     /// The first and last requested position.
     #[schema(example = json!([1, 25]))]
@@ -290,10 +285,18 @@ pub(crate) struct PlaylistSummary {
     failed: u64,
 }
 
-impl PlaylistSummary {
-    pub(crate) fn new(playlist_id: PlaylistId, summary: &BatchSummary) -> Self {
-        let BatchSummary { total_videos, requested_range, succeeded, failed, .. } = *summary;
-        Self { playlist_id, total_videos, requested_range, succeeded, failed }
+impl SummaryLine {
+    /// The totals, with the source.
+    pub(crate) fn with_source(summary: BatchSummary) -> Self {
+        let BatchSummary { source, total_videos, requested_range, succeeded, failed, .. } = summary;
+        let (playlist_id, source) = (None, Some(source));
+        Self { playlist_id, source, total_videos, requested_range, succeeded, failed }
+    }
+
+    /// The totals, with the id of the playlist.
+    pub(crate) fn with_playlist_id(playlist_id: PlaylistId, summary: BatchSummary) -> Self {
+        let line = Self::with_source(summary);
+        Self { playlist_id: Some(playlist_id), source: None, ..line }
     }
 }
 

@@ -18,14 +18,26 @@ use crate::extract::{Id, JsonBody};
 use crate::gate::CallerId;
 use crate::respond;
 use crate::state::AppState;
-use crate::stream::{self, BatchEventText, BatchFormat, BatchLine, PlaylistSummary, SummaryLine};
+use crate::stream::{self, BatchEventText, BatchFormat, BatchLine, SummaryLine};
 use body::{BatchBody, TranscriptsBody};
 
 /// The transcripts of a playlist.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct PlaylistTranscripts {
-    #[serde(flatten)]
-    summary: PlaylistSummary,
+    /// The playlist's id.
+    #[schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")]
+    playlist_id: PlaylistId,
+    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch read the list to
+    /// its end.
+    total_videos: u64,
+    /// The first and last requested position.
+    #[schema(example = json!([1, 25]))]
+    requested_range: [u64; 2],
+    /// The number of successful results.
+    succeeded: u64,
+    /// The number of failed results.
+    failed: u64,
     /// One result for each requested entry, in playlist order.
     results: Vec<VideoTranscript>,
 }
@@ -74,7 +86,7 @@ pub(super) async fn get_playlist_transcripts(
 ) -> Result {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
     let playlist = id.clone();
-    let head = move |summary| SummaryLine::Playlist(PlaylistSummary::new(playlist, &summary));
+    let head = move |summary| SummaryLine::with_playlist_id(playlist, summary);
     runner.run(&BatchSource::Playlist(id), &query, head).await
 }
 
@@ -102,7 +114,7 @@ pub(super) async fn get_playlist_transcripts(
 )]
 pub(super) async fn get_transcripts(runner: Runner, JsonBody(body): JsonBody) -> Result {
     let (source, query) = BatchQuery::from_json_with_source(&body.unwrap_or_else(|| json!({})))?;
-    runner.run(&source, &query, SummaryLine::Source).await
+    runner.run(&source, &query, SummaryLine::with_source).await
 }
 
 /// Runs a batch for one request.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Transcript;
 use super::chunk::{Chunk, ChunkQuery, chunks};
 use super::cue::{Cue, TranscriptLine};
+use super::player::{Player, Track};
 use super::query::TimeRange;
 use super::word::Word;
-use super::{Transcript, player::Track};
 use crate::chapter::Chapter;
 use crate::format::Moment;
 use crate::ident::{ChannelId, VideoId, or_empty};
@@ -72,7 +73,7 @@ pub struct TranscriptTrack {
 
 impl TranscriptTrack {
     /// The track as it is.
-    pub(crate) fn new(track: &Track) -> Self {
+    fn new(track: &Track) -> Self {
         Self {
             language_code: track.language_code.clone(),
             language_name: track.language_name.clone(),
@@ -82,7 +83,7 @@ impl TranscriptTrack {
     }
 
     /// YouTube's translation of the track.
-    pub(crate) fn translated(self, language_code: &str, language_name: &str) -> Self {
+    fn translated(self, language_code: &str, language_name: &str) -> Self {
         Self {
             language_code: language_code.to_owned(),
             language_name: language_name.to_owned(),
@@ -144,6 +145,51 @@ pub struct FullTranscript {
 }
 
 impl FullTranscript {
+    /// Combines the captions of a track with what the player's response says about the video. `translated_to` is the
+    /// language code of YouTube's translation, if these captions are one.
+    ///
+    /// ```
+    /// use vidra::transcript::{FullTranscript, Player, parse};
+    /// use vidra::VideoId;
+    ///
+    /// let id = VideoId::parse("dQw4w9WgXcQ")?;
+    /// let body = br#"{"playabilityStatus": {"status": "OK"},
+    ///     "videoDetails": {"videoId": "dQw4w9WgXcQ", "title": "Never Gonna Give You Up", "author": "Rick Astley"},
+    ///     "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": [
+    ///         {"baseUrl": "/api/timedtext?v=dQw4w9WgXcQ", "languageCode": "en"}]}}}"#;
+    /// let player = Player::parse(body, id)?;
+    /// let captions = br#"<transcript><text start="43" dur="3.4">Never gonna give you up</text></transcript>"#;
+    /// let cues = parse(captions).unwrap();
+    /// let transcript = FullTranscript::new(id, &player, &player.tracks()[0], None, cues);
+    /// assert_eq!(transcript.document(false).info.channel, "Rick Astley");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn new(
+        video_id: VideoId,
+        player: &Player,
+        track: &Track,
+        translated_to: Option<&str>,
+        cues: Vec<Cue>,
+    ) -> Self {
+        let mut shown = TranscriptTrack::new(track);
+        if let Some(code) = translated_to {
+            shown = shown.translated(code, player.translation_name(code).unwrap_or(code));
+        }
+        let video = player.video.clone();
+        let info = TranscriptInfo {
+            video_id,
+            title: video.title,
+            channel: video.channel,
+            channel_id: video.channel_id,
+            published_at: video.published_at,
+            duration: video.duration,
+            start: None,
+            end: None,
+            track: shown,
+        };
+        Self { info, chapters: video.chapters, cues }
+    }
+
     /// Keeps only the captions of a part of the video.
     pub fn cut(mut self, range: TimeRange) -> Self {
         range.cut(&mut self.cues);

@@ -73,19 +73,19 @@ pub struct Player {
     /// The codes and names of the languages that YouTube translates to.
     pub(super) translations: Vec<(String, String)>,
     /// What the response says about the video.
-    pub(crate) video: PlayedVideo,
+    pub(super) video: PlayedVideo,
 }
 
 /// What the player's response says about its video. Everything can be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct PlayedVideo {
-    pub(crate) title: String,
-    pub(crate) channel: String,
-    pub(crate) channel_id: Option<ChannelId>,
-    pub(crate) published_at: Option<Moment>,
+pub(super) struct PlayedVideo {
+    pub(super) title: String,
+    pub(super) channel: String,
+    pub(super) channel_id: Option<ChannelId>,
+    pub(super) published_at: Option<Moment>,
     /// The length in seconds.
-    pub(crate) duration: u64,
-    pub(crate) chapters: Vec<Chapter>,
+    pub(super) duration: u64,
+    pub(super) chapters: Vec<Chapter>,
 }
 
 /// The meaning of a player response.
@@ -205,7 +205,7 @@ impl Player {
     }
 
     /// The English name of a language that YouTube translates to. `None` if the response does not have it.
-    pub(crate) fn translation_name(&self, code: &str) -> Option<&str> {
+    pub(super) fn translation_name(&self, code: &str) -> Option<&str> {
         let found = self.translations.iter().find(|(known, _)| known.eq_ignore_ascii_case(code));
         found.map(|(_, name)| name.as_str())
     }

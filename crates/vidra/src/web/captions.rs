@@ -13,10 +13,7 @@ use super::clients::Client;
 use crate::clock::Clock;
 use crate::error::{Error, Reason, Result};
 use crate::language::LanguageCode;
-use crate::transcript::{
-    Cue, FullTranscript, Player, Track, TranscriptInfo, TranscriptQuery, TranscriptTrack,
-    Unreadable, parse,
-};
+use crate::transcript::{Cue, FullTranscript, Player, Track, TranscriptQuery, Unreadable, parse};
 use crate::transport::Answer;
 use crate::transport::ESCAPED;
 use crate::web::egress::Egress;
@@ -118,36 +115,12 @@ impl Reader<'_> {
             }
         }
         Ok(match body {
-            Body::Full(cues) => Body::Full(self.transcript(player, track, translate, cues)),
+            Body::Full(cues) => {
+                Body::Full(FullTranscript::new(self.fetch.id, player, track, translate, cues))
+            }
             Body::Empty => Body::Empty,
             Body::Expired => Body::Expired,
         })
-    }
-
-    fn transcript(
-        &self,
-        player: &Player,
-        track: &Track,
-        translate: Option<&str>,
-        cues: Vec<Cue>,
-    ) -> FullTranscript {
-        let mut shown = TranscriptTrack::new(track);
-        if let Some(code) = translate {
-            shown = shown.translated(code, player.translation_name(code).unwrap_or(code));
-        }
-        let video = player.video.clone();
-        let info = TranscriptInfo {
-            video_id: self.fetch.id,
-            title: video.title,
-            channel: video.channel,
-            channel_id: video.channel_id,
-            published_at: video.published_at,
-            duration: video.duration,
-            start: None,
-            end: None,
-            track: shown,
-        };
-        FullTranscript { info, chapters: video.chapters, cues }
     }
 
     /// The error if no track matches, with the tracks that there are.
