@@ -5,6 +5,9 @@ use std::str::FromStr;
 use axum::http::{HeaderMap, HeaderValue, header};
 use bytes::Bytes;
 use serde_json::Value;
+use utoipa::openapi::Required;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::{IntoParams, PartialSchema};
 use vidra::{
     Cached, CaptionKind, CaptionTrack, ChunkQuery, ChunkedTranscript, FullTranscript, Include,
     LanguageCode, Languages, Lookup, Resource, Seconds, TimeRange, TranscriptDocument,
@@ -30,12 +33,8 @@ use crate::respond;
     get, path = "/api/transcript/{id}", tag = "Transcripts",
     params(
         ("id" = String, Path),
-        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        PartParameters,
         ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt`, `txt` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
-        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
-        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
-        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
-        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0"),
         ("fields" = Option<String>, Query, description = "Only these members of each line, separated by commas; all if not given. JSON and CSV only", example = "text")
     ),
@@ -75,12 +74,8 @@ pub(super) async fn get_transcript(
     get, path = "/api/transcript/{id}/text", tag = "Transcripts",
     params(
         ("id" = String, Path),
-        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        PartParameters,
         ("format" = Option<String>, Query, description = "`txt`, `srt` or `vtt`; if not given, the format that `Accept` prefers, or `txt`", example = "srt"),
-        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
-        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
-        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
-        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0")
     ),
     responses(
@@ -142,6 +137,50 @@ struct Part {
     range: TimeRange,
 }
 
+/// The parameters of a [`Part`], for the document.
+enum PartParameters {}
+
+impl IntoParams for PartParameters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let table = [
+            (
+                "lang",
+                "One language code, or several by preference; the spoken language if not given",
+                "de,en",
+            ),
+            (
+                "translate",
+                "The language that YouTube translates it to; not translated if not given",
+                "de",
+            ),
+            (
+                "captions",
+                "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people \
+                 are preferred",
+                "manual",
+            ),
+            (
+                "start",
+                "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document \
+                 and chunks begin at the time of the URL (`t=`) by default",
+                "1:30",
+            ),
+            ("end", "The end of the part; the end of the video if not given", "1:02:03"),
+        ];
+        let parameter = |(name, description, example): (&str, &str, &str)| {
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Query)
+                .required(Required::False)
+                .description(Some(description))
+                .schema(Some(String::schema()))
+                .example(Some(example.into()))
+                .build()
+        };
+        table.map(parameter).into()
+    }
+}
+
 impl Part {
     /// Reads the parameters. `start` is the default for the parameter of the same name.
     fn read(query: &mut Query, start: Option<Seconds>) -> Self {
@@ -178,11 +217,7 @@ fn answer(cached: Cached<()>) -> Answer {
     get, path = "/api/transcript/{id}/document", tag = "Transcripts",
     params(
         ("id" = String, Path),
-        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
-        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
-        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
-        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
-        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
+        PartParameters,
         ("words" = Option<bool>, Query, description = "`true` to add the words with their times to each line, where YouTube has them; `false` if not given", example = true)
     ),
     responses((status = 200, description = "The transcript", body = TranscriptDocument), FetchErrors, TranscriptErrors)
@@ -211,11 +246,7 @@ pub(super) async fn get_transcript_document(
     get, path = "/api/transcript/{id}/chunks", tag = "Transcripts",
     params(
         ("id" = String, Path),
-        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
-        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
-        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
-        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
-        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
+        PartParameters,
         ("by" = Option<String>, Query, description = "The unit of the size; `tokens` if not given. `chapters` makes one chunk of each chapter, or several if `size` is given", example = "tokens"),
         ("size" = Option<u64>, Query, minimum = 1, maximum = 8192, description = "The greatest size of a chunk; 512 tokens, 384 words, 60 seconds or 8 sentences if not given", example = 512),
         ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; 64 tokens, 48 words, 6 seconds or 1 sentence if not given, and at most an eighth of the size", example = 64)

@@ -83,11 +83,13 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
     };
     let channel_id = || one_of(&["UC_x5XG1OV2P6uZZ5FSM9Ttw", "UC_x5XG1OV2P6uZZ5FSM9TtW"]);
     let region =
-        one_of(&[(None, "any"), (Some("US"), "us"), (Some("us"), "us"), (Some("DE"), "de")]);
+        one_of(&[(None, "us"), (Some("US"), "us"), (Some("us"), "us"), (Some("DE"), "de")]);
     let order = one_of(&[(CommentOrder::Time, "time"), (CommentOrder::Relevance, "relevance")]);
     let comments = (order.clone(), 1..3_usize, prop::option::of(text()), any::<bool>()).prop_map(
         |((order, order_name), limit, search, all_replies)| {
-            let identity = format!("{order_name} {limit} {all_replies} {search:?}");
+            let words = search.iter().flat_map(|search| search.split_whitespace());
+            let words: Vec<String> = words.map(str::to_lowercase).collect();
+            let identity = format!("{order_name} {limit} {all_replies} {words:?}");
             (CommentQuery { order, limit, search, all_replies }, identity)
         },
     );
