@@ -174,7 +174,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// What to search for.
+    /// The type of search results.
     KindArg(SearchKind);
     /// The order of search results.
     SearchOrderArg(SearchOrder);

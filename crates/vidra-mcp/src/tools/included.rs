@@ -19,7 +19,7 @@ pub(super) struct Included {
     chapters: Option<Vec<ChapterFacts>>,
 }
 
-/// More about a video. What YouTube does not send is absent.
+/// More details of a video. Members that YouTube does not send are absent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DetailFacts {

@@ -27,7 +27,7 @@ const MAX_ERROR_CHARS: usize = 400;
 
 impl<T: Serialize> ListPage<T> {
     /// Reads up to `limit` entries. `write` converts each to items, and the page has as many of them as fit, from
-    /// `cursor` on. If the list breaks off, the page has what came before, because it was paid for.
+    /// `cursor` on. If the list breaks off, the page keeps the items so far, because they were paid for.
     pub(super) async fn read<I, W: IntoIterator<Item = (T, String)>>(
         call: &Call<'_>,
         list: impl Stream<Item = Result<I, Error>>,

@@ -21,7 +21,7 @@ use crate::reply::ToolOutput;
 pub(super) struct SearchYoutube {
     /// The words; | means or, and - before a word means not.
     query: QueryArg,
-    /// What to find; video if not given.
+    /// The type of results; video if not given.
     #[serde(rename = "type")]
     kind: Option<KindArg>,
     /// Only results of this channel: its id (UC and 22 characters), its @handle or its YouTube URL.

@@ -1,4 +1,4 @@
-//! The costs in the endpoint table of the guide are those that the platform bills.
+//! Compares the costs in the endpoint table of the guide with the simulator's bill.
 
 mod counts;
 mod requests;

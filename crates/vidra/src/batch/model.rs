@@ -13,7 +13,7 @@ use crate::transcript::{
     Chunk, ChunkQuery, Languages, TimeRange, Transcript, TranscriptLine, TranscriptQuery,
 };
 
-/// Which entries of its source a batch transcribes, and how.
+/// The entries of the source that a batch transcribes, and the form of their transcripts.
 ///
 /// ```
 /// use vidra::{BatchQuery, Languages};
@@ -31,7 +31,7 @@ pub struct BatchQuery {
     /// The last position, included. A position beyond the end means the end.
     pub to: Option<u64>,
     /// The earliest publication time. It excludes entries without a date, and so all entries of a list of videos. The
-    /// uploads of a channel are in the order of time: no page is listed after one that is older.
+    /// uploads of a channel are sorted by time, so the batch stops listing at the first page with only older uploads.
     pub since: Option<Timestamp>,
     /// The languages and the kind of captions.
     pub transcript: TranscriptQuery,

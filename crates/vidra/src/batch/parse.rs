@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::wire::sentence;
 use super::{BatchQuery, BatchSource, MAX_CONCURRENCY};
 use crate::error::{Error, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId, shown};
@@ -104,7 +105,7 @@ impl<'a> Reader<'a> {
         }
         let value = &self.members[name];
         let text = || value.as_str().ok_or_else(|| "must be a text".to_owned());
-        let message = |error: Error| described(&error);
+        let message = |error: Error| sentence(&error);
         let read = match name {
             "videos" => return self.videos(value).map(BatchSource::Videos),
             "playlist" => text()
@@ -127,7 +128,7 @@ impl<'a> Reader<'a> {
         for (position, id) in (1..).zip(ids) {
             match id.as_str().map(VideoId::parse) {
                 Some(Ok(id)) => videos.push(id),
-                Some(Err(error)) => self.fault(&format!("videos.{position}"), &described(&error)),
+                Some(Err(error)) => self.fault(&format!("videos.{position}"), &sentence(&error)),
                 None => self.fault(&format!("videos.{position}"), "must be a text"),
             }
         }
@@ -189,12 +190,6 @@ fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, S
         (least, MAX) => format!("must be a whole number, {least} or more"),
         (least, most) => format!("must be a whole number from {least} to {most}"),
     })
-}
-
-/// The message of an error, and what was expected.
-fn described(error: &Error) -> String {
-    let details = error.details().iter().map(String::as_str);
-    std::iter::once(error.message()).chain(details).collect::<Vec<_>>().join("; ")
 }
 
 fn skipped(value: &Value) -> Result<HashSet<VideoId>, String> {

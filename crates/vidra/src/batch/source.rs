@@ -41,7 +41,7 @@ pub enum SourceId {
     Channel(ChannelId),
 }
 
-/// What a batch knows of its source when all entries are listed.
+/// The id and the size of the source, known after listing.
 pub(super) struct Listed {
     pub(super) source: SourceId,
     pub(super) total_videos: u64,

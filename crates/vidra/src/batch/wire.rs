@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for VideoTranscript {
 }
 
 /// The message of an error, followed by its details.
-fn sentence(error: &Error) -> String {
+pub(super) fn sentence(error: &Error) -> String {
     let all = std::iter::once(error.message()).chain(error.details().iter().map(String::as_str));
     all.collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! The reports of a client: its cache, its calls to YouTube, and what fails.
+//! The reports of a client: its cache, its calls to YouTube, and the failing interfaces.
 
 use tokio::time::Instant;
 

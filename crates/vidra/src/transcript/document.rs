@@ -145,7 +145,7 @@ pub struct FullTranscript {
 }
 
 impl FullTranscript {
-    /// Combines the captions of a track with what the player's response says about the video. `translated_to` is the
+    /// Combines the captions of a track with the data of the video in the player's response. `translated_to` is the
     /// language code of YouTube's translation, if these captions are one.
     ///
     /// ```

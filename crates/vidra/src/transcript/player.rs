@@ -72,11 +72,11 @@ pub struct Player {
     pub(super) audio_language: Option<String>,
     /// The codes and names of the languages that YouTube translates to.
     pub(super) translations: Vec<(String, String)>,
-    /// What the response says about the video.
+    /// The data of the video in the response.
     pub(super) video: PlayedVideo,
 }
 
-/// What the player's response says about its video. Everything can be missing.
+/// The data of a video in the player's response. Missing text is empty, and a missing length is 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PlayedVideo {
     pub(super) title: String,

@@ -1,4 +1,4 @@
-//! What a request for a transcript chooses: the languages, the kind of captions and a part of the video.
+//! The choices of a request for a transcript: languages, kind of captions, part of the video.
 
 use serde::{Deserialize, Serialize};
 

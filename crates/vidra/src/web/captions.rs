@@ -123,7 +123,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The error if no track matches, with the tracks that there are.
+    /// The error if no track matches. Its details list the available tracks.
     fn no_track(&self, player: &Player, query: &TranscriptQuery) -> Error {
         let tracks = player.tracks().iter();
         let Some(kind) = query.captions else {
@@ -200,7 +200,7 @@ fn is_already(code: &str, wanted: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(wanted))
 }
 
-/// A detail that lists what a video has, each once.
+/// A detail with the available names, without repetitions.
 fn available(names: impl Iterator<Item = String>) -> String {
     let names: BTreeSet<String> = names.collect();
     format!("available: {}", names.into_iter().collect::<Vec<_>>().join(", "))

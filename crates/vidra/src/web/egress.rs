@@ -290,7 +290,7 @@ impl Egresses {
         report
     }
 
-    /// Chooses an address for a feed. Addresses take turns, and one that works is preferred. If none works it returns
+    /// Chooses an address for a feed. Addresses take turns, and working addresses come first. If none works it returns
     /// one of them, because YouTube serves feeds to addresses whose transcripts it blocks.
     pub(crate) fn for_feed(&self, now: Instant) -> &Egress {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.count();

@@ -148,7 +148,7 @@ async fn every_recorded_player_answer_is_understood() {
     }
 }
 
-/// The document of each recorded video says what the recording says.
+/// The document of each recorded video has the data of the recording.
 #[tokio::test]
 async fn every_recorded_player_answer_describes_its_video() {
     let Some(folder) = fixtures_of("player") else { return };

@@ -18,7 +18,7 @@ pub(super) struct Case {
 const FERMATA: &str = "UCB-2_pXPtFYDifLXZF-S8PA";
 const BY_HANDLE: &str = "by handle";
 const BY_NAME: &str = "by a custom name";
-/// A custom name that only a search finds, and one that is also a handle.
+/// Two custom names. Only a search finds the first. The second is also a handle.
 const NAMES: [&str; 2] = [
     "https%3A%2F%2Fwww.youtube.com%2Fc%2FLanternBayTapes",
     "https%3A%2F%2Fwww.youtube.com%2Fc%2Ffermata",

@@ -10,7 +10,7 @@ use crate::transcript::{
     Cue, FullTranscript, Transcript, TranscriptInfo, TranscriptLine, WordTime,
 };
 
-/// What the lines do not say.
+/// The data of a transcript besides its lines.
 #[derive(Serialize, Deserialize)]
 struct Rest {
     info: TranscriptInfo,

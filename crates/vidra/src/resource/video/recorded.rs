@@ -1,8 +1,7 @@
 //! Recorded answers of the platform: the details of every video, and the chapters of every
 //! description.
 //!
-//! These tests are not with the others of recordings, because no operation of the client uses this
-//! code yet. They find the recordings in the same way (`tests/it/recorded.rs`).
+//! These tests call private parsers. `tests/it/recorded.rs` reads the same recordings through the public operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -243,7 +243,7 @@ async fn a_date_ends_the_list_of_uploads_without_a_call_for_videos() {
     assert_eq!(summary.total_videos, 20_000);
     let record = sim.record();
     assert_eq!(record.calls_to(Endpoint::Videos), 0);
-    assert_eq!(record.units.default, 2, "the page with the date, and one that is older");
+    assert_eq!(record.units.default, 2, "two pages: the second has only older uploads");
     // The same batch again uses the pages that the first one has cached.
     let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
     for units in [2, 0] {
