@@ -60,12 +60,12 @@ pub(crate) fn answer(world: &World, endpoint: Endpoint, query: &Query) -> Result
     Ok(answer)
 }
 
-/// The etag of an answer. The world does not change, so the query alone identifies it.
+/// The etag of an answer. Apart from scheduled changes the query alone identifies it.
 fn etag(world: &World, endpoint: Endpoint, query: &Query) -> String {
     let mut parameters: Vec<_> =
         query.pairs().iter().filter(|(name, _)| name != "key" && name != "prettyPrint").collect();
     parameters.sort();
-    world.etag(&format!("{endpoint:?} {parameters:?}"))
+    world.etag(&format!("{endpoint:?} {parameters:?}{}", world.edition()))
 }
 
 fn list(world: &World, endpoint: Endpoint, query: &Query) -> Result<Answer, ApiError> {

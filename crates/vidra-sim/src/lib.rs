@@ -52,5 +52,7 @@ pub use quirk::{Kind, QUIRKS, Quirk, markdown};
 pub use record::{Record, RecordedRequest, Units};
 pub use response::Dropped;
 pub use route::Endpoint;
-pub use simulator::{Builder, Simulator};
+pub use simulator::{Builder, Simulator, UnknownVideo};
 pub use tour::{Stop, tour};
+pub use web::block::Block;
+pub use world::change::Change;

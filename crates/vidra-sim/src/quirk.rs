@@ -138,6 +138,19 @@ pub(crate) enum VideoQuirk {
     Recorded,
     Sparse,
     Entities,
+    Changing(Course),
+}
+
+/// The times of a documented video that changes, in seconds from the start of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Course {
+    pub(crate) published: i64,
+    /// When its captions appear; `None` if it has them from the beginning.
+    pub(crate) captions: Option<i64>,
+    /// When its live broadcast ends; `None` for an upload.
+    pub(crate) ended: Option<i64>,
+    pub(crate) private: Option<i64>,
+    pub(crate) deleted: Option<i64>,
 }
 
 /// The shape of a video's picture.
@@ -243,6 +256,7 @@ pub(crate) enum PlaylistQuirk {
     Feed(FeedQuirk),
     EveryDetail,
     EveryChapters,
+    EveryChanging,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

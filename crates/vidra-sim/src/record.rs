@@ -3,7 +3,8 @@
 use crate::call::Call;
 use crate::query::Query;
 use crate::route::Endpoint;
-use serde::Serialize;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The default number of recorded requests. A load test sends millions, and the rest is only counted.
@@ -18,8 +19,10 @@ pub struct Record {
     pub calls: u64,
     /// Calls of each endpoint.
     pub by_endpoint: BTreeMap<Endpoint, u64>,
-    /// The spent quota.
+    /// The spent quota of all days.
     pub units: Units,
+    /// The spent quota of each day, such as `2026-11-01`: the date in Los Angeles.
+    pub units_by_day: BTreeMap<String, Units>,
     /// Calls that were rejected because the quota was exhausted. They cost nothing.
     pub refused_for_quota: u64,
     /// Calls in flight: from the request to the head of its answer.
@@ -35,8 +38,10 @@ pub struct Record {
     pub key_in_url: u64,
     /// Keyless calls per egress: the value of `X-Sim-Egress`, or `direct`.
     pub by_egress: BTreeMap<String, u64>,
-    /// Calls of a blocked egress.
+    /// Calls that were refused because their egress is blocked.
     pub blocked: u64,
+    /// The same calls per egress.
+    pub blocked_by_egress: BTreeMap<String, u64>,
     /// The first 1,000 violations of keyless calls: behaviour that a careful client avoids.
     pub violations: Vec<String>,
     /// The first requests in order of arrival: 10,000, or as many as [`crate::Builder::keep_requests`] sets.
@@ -61,6 +66,9 @@ pub struct Units {
 pub struct RecordedRequest {
     /// 0 for the first request, 1 for the next.
     pub order: u64,
+    /// The time of its arrival by the simulator's clock.
+    #[serde(serialize_with = "as_text")]
+    pub time: Timestamp,
     /// The endpoint.
     pub endpoint: Endpoint,
     /// The method, in capitals.
@@ -115,14 +123,17 @@ impl Record {
         self.requests.iter().filter(move |recorded| recorded.endpoint == endpoint)
     }
 
-    pub(crate) fn begin(&mut self, call: &Call, max_requests: usize) {
+    pub(crate) fn begin(&mut self, call: &Call, now: Timestamp, max_requests: usize) {
         let endpoint = call.endpoint;
         if self.requests.len() < max_requests {
-            self.requests.push(recorded(self.calls, call));
+            self.requests.push(recorded(self.calls, now, call));
         }
         if endpoint.is_keyless() {
             *self.by_egress.entry(call.egress().to_owned()).or_default() += 1;
-            self.blocked += u64::from(call.blocked);
+            if call.blocked {
+                self.blocked += 1;
+                *self.blocked_by_egress.entry(call.egress().to_owned()).or_default() += 1;
+            }
         } else {
             self.key_in_url += u64::from(call.query.get("key").is_some());
         }
@@ -153,33 +164,40 @@ impl Record {
         }
     }
 
-    /// Resets everything but the calls in flight: a new day, with all its quota.
+    /// Resets everything but the calls in flight, the quota included.
     pub(crate) fn reset(&mut self) {
         let in_flight = std::mem::take(&mut self.in_flight_by_endpoint);
         *self =
             Self { in_flight: self.in_flight, in_flight_by_endpoint: in_flight, ..Self::default() };
     }
 
-    /// Bills one call. Returns `false` if the bucket is exhausted.
-    pub(crate) fn bill(&mut self, endpoint: Endpoint, limits: Units) -> bool {
-        let (used, limit) = match endpoint {
-            Endpoint::Search => (&mut self.units.search, limits.search),
-            _ => (&mut self.units.default, limits.default),
+    /// Bills one call on a day. Returns `false` if the bucket of that day is exhausted.
+    pub(crate) fn bill(&mut self, endpoint: Endpoint, day: String, limits: Units) -> bool {
+        let today = self.units_by_day.entry(day).or_default();
+        let (used, total, limit) = match endpoint {
+            Endpoint::Search => (&mut today.search, &mut self.units.search, limits.search),
+            _ => (&mut today.default, &mut self.units.default, limits.default),
         };
         if *used >= limit {
             self.refused_for_quota += 1;
             return false;
         }
         *used += 1;
+        *total += 1;
         true
     }
 }
 
-fn recorded(order: u64, call: &Call) -> RecordedRequest {
+fn as_text<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
+}
+
+fn recorded(order: u64, time: Timestamp, call: &Call) -> RecordedRequest {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = call.head.headers.iter();
     RecordedRequest {
         order,
+        time,
         endpoint: call.endpoint,
         method: call.head.method.to_string(),
         path: call.head.uri.path().to_owned(),

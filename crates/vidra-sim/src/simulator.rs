@@ -3,8 +3,10 @@
 mod apply_fault;
 mod builder;
 mod control;
+mod time;
 
 pub use builder::Builder;
+pub use time::UnknownVideo;
 
 use crate::call::Call;
 use crate::data_api::{self, error::ApiError};
@@ -14,7 +16,8 @@ use crate::record::{MAX_REQUESTS, Record, Units};
 use crate::response::{Dropped, reply, set};
 use crate::route::Endpoint;
 use crate::web;
-use crate::world::World;
+use crate::web::block::Block;
+use crate::world::{World, clock};
 use axum::body::Body;
 use bytes::Bytes;
 use http::{Method, Request, Response, header};
@@ -58,7 +61,8 @@ impl Default for Simulator {
 }
 
 impl Simulator {
-    /// Seed 1, key `demo-key`, no latency, the platform's own limits.
+    /// Seed 1, key `demo-key`, no latency, the platform's own limits, and a clock that starts at
+    /// 2026-06-01T00:00:00Z.
     pub fn new() -> Self {
         Self::builder().build()
     }
@@ -72,6 +76,7 @@ impl Simulator {
             limits: Units { default: 10_000, search: 100 },
             web_origin: None,
             max_requests: MAX_REQUESTS,
+            start: clock::start(),
         }
     }
 
@@ -117,9 +122,10 @@ impl Simulator {
             true => web::check::violations(call, self.0.platform.seed(), &self.0.key),
             false => Vec::new(),
         };
+        let now = self.time();
         let mut shared = self.shared();
-        call.blocked = shared.blocks.count(call.endpoint, call.egress());
-        shared.record.begin(call, self.0.max_requests);
+        call.blocked = shared.blocks.count(call.endpoint, call.egress(), now);
+        shared.record.begin(call, now, self.0.max_requests);
         shared.record.add_violations(violations);
         self.0.changed.notify_waiters();
         shared.latency
@@ -136,7 +142,8 @@ impl Simulator {
             Some(key) if key != self.0.key => return Err(ApiError::by_reason("API_KEY_INVALID")),
             Some(_) => {}
         }
-        if !self.shared().record.bill(call.endpoint, self.0.limits) {
+        let day = self.quota_day();
+        if !self.shared().record.bill(call.endpoint, day, self.0.limits) {
             let search = call.endpoint == Endpoint::Search;
             return Err(ApiError::by_reason(if search { "searchQuota" } else { "quotaExceeded" }));
         }
@@ -150,7 +157,7 @@ impl Simulator {
         if call.endpoint.is_keyless() {
             return web::answer(&self.0.platform, call).await;
         }
-        let answer = match data_api::answer(self.world(), call.endpoint, &call.query) {
+        let answer = match data_api::answer(&self.world(), call.endpoint, &call.query) {
             Ok(answer) => answer,
             Err(error) => return Ok(failure(&error, None)),
         };
@@ -180,7 +187,7 @@ impl Simulator {
         }
     }
 
-    /// Resets the record and the spent quota: a new day.
+    /// Resets the record and the spent quota of the current day.
     pub fn reset_record(&self) {
         let mut shared = self.shared();
         shared.record.reset();
@@ -202,16 +209,19 @@ impl Simulator {
         self.shared().latency = latency;
     }
 
-    /// Blocks every egress after that many player calls. A blocked egress gets the bot wall from the player,
-    /// and 429 for watch pages and timed text. The egress of a call is the value of the header `X-Sim-Egress`,
-    /// which a [`crate::proxy::Proxy`] adds, or `direct`.
-    pub fn block_after(&self, player_calls: u64) {
-        self.shared().blocks.all_after(player_calls);
+    /// Adds a rule that blocks addresses. It replaces an earlier rule for the same egress.
+    pub fn block(&self, block: Block) {
+        self.shared().blocks.add(block);
     }
 
-    /// Blocks one egress after that many player calls; see [`Self::block_after`].
+    /// Blocks every egress after that many player calls, until the block is lifted; see [`Block`].
+    pub fn block_after(&self, player_calls: u64) {
+        self.block(Block::after(player_calls));
+    }
+
+    /// Blocks one egress after that many player calls, until the block is lifted; see [`Block`].
     pub fn block_egress_after(&self, egress: &str, player_calls: u64) {
-        self.shared().blocks.one_after(egress, player_calls);
+        self.block(Block::after(player_calls).egress(egress));
     }
 
     /// Lifts all blocks and resets their counts.
@@ -243,7 +253,7 @@ impl Simulator {
         self.0.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn world(&self) -> &World {
+    pub(crate) fn world(&self) -> World {
         self.0.platform.world()
     }
 }

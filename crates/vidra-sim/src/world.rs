@@ -2,6 +2,7 @@
 
 pub(crate) mod caption;
 pub(crate) mod cast;
+pub(crate) mod change;
 pub(crate) mod channel;
 pub(crate) mod clock;
 pub(crate) mod comment;
@@ -11,20 +12,23 @@ pub(crate) mod video;
 
 use crate::hash::{Dice, hash};
 use crate::ident::Mint;
+use change::Present;
 
 /// Coordinates of a video: the number of its channel and its index there. The newest video is 0.
 pub(crate) type VideoKey = (u32, u32);
 
-/// One world. Worlds with the same seed are equal in every byte.
-#[derive(Clone, Copy, Debug)]
+/// One world at one moment. Worlds with the same seed are equal in every byte at the same moment.
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     seed: u64,
     pub(crate) mint: Mint,
+    present: Present,
 }
 
 impl World {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self { seed, mint: Mint::new(seed) }
+    /// The world before anything changes.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed, mint: Mint::new(seed), present: Present::default() }
     }
 
     /// The random number generator of one item.

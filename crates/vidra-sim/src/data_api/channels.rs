@@ -75,7 +75,7 @@ fn item(world: &World, parts: &Parts<'_>, channel: &Channel) -> Value {
     parts.item(world, "channel", &channel.id, |part| match part {
         "snippet" => Some(snippet(world, channel)),
         "contentDetails" => Some(content_details(channel)),
-        "statistics" => Some(statistics(channel)),
+        "statistics" => Some(statistics(world, channel)),
         "status" => Some(json!({"privacyStatus": "public", "isLinked": true, "longUploadsStatus": "longUploadsUnspecified", "madeForKids": false})),
         "topicDetails" => topics(channel),
         "brandingSettings" => Some(branding(world, channel)),
@@ -116,13 +116,13 @@ fn content_details(channel: &Channel) -> Value {
     json!({"relatedPlaylists": lists})
 }
 
-fn statistics(channel: &Channel) -> Value {
+fn statistics(world: &World, channel: &Channel) -> Value {
     let count = |n: u64| Value::from(n.to_string());
     let hidden = matches!(channel.quirk, Some(Q::HiddenSubscribers | Q::HiddenButZero));
     let mut all = json!({
         "viewCount": count(channel.views),
         "hiddenSubscriberCount": hidden,
-        "videoCount": count(u64::from(channel.videos)),
+        "videoCount": count(u64::from(world.video_count(channel))),
     });
     match channel.quirk {
         Some(Q::HiddenSubscribers) => {}

@@ -10,6 +10,7 @@ use crate::quirk::{self, Case, CommentQuirk, VideoQuirk as Q};
 use crate::token::Pager;
 use crate::world::World;
 use crate::world::comment::{About, Thread};
+use crate::world::playlist::State;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
@@ -51,7 +52,8 @@ pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
 
 fn video_of(world: &World, id: &str) -> Result<About, ApiError> {
     videos::refuse(&[id])?;
-    if quirk::find(id).is_some_and(|(_, q)| q.case == Case::Video(Q::Private)) {
+    let is_private = world.video_key(id).is_some_and(|key| world.state(key) == State::Private);
+    if is_private || quirk::find(id).is_some_and(|(_, q)| q.case == Case::Video(Q::Private)) {
         return Err(ApiError::by_reason("forbidden"));
     }
     let video = world.video_by_id(id).ok_or_else(|| ApiError::by_reason("videoNotFound"))?;

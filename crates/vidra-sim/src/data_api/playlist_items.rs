@@ -115,7 +115,9 @@ impl Row<'_> {
     fn texts(&self) -> (&str, &str) {
         match (self.entry.state, &self.video) {
             (State::Private, _) => ("Private video", "This video is private."),
-            (State::Deleted, _) => ("Deleted video", "This video is unavailable."),
+            (State::Deleted | State::Unpublished, _) => {
+                ("Deleted video", "This video is unavailable.")
+            }
             (State::Public, Some(video)) => (&video.title, &video.description),
             (State::Public, None) => ("Here a moment ago", ""),
         }

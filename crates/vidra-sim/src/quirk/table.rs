@@ -1,5 +1,6 @@
 //! The table of documented oddities.
 
+mod changing;
 mod details;
 mod transcripts;
 
@@ -8,6 +9,7 @@ use super::CommentQuirk as T;
 use super::PlaylistQuirk as P;
 use super::VideoQuirk as V;
 use super::{Case, Quirk};
+use changing::CHANGING;
 use details::DETAILS;
 use transcripts::TRANSCRIPTS;
 
@@ -37,8 +39,11 @@ pub const QUIRKS: &[Quirk] = &JOINED;
 /// The first row of the second part of the table.
 pub(crate) const DETAILS_FROM: usize = DATA.len() + TRANSCRIPTS.len() + LATER.len();
 
-static JOINED: [Quirk; DETAILS_FROM + DETAILS.len()] = {
-    let mut all = [DATA[0]; DETAILS_FROM + DETAILS.len()];
+/// The first row of videos that change.
+const CHANGING_FROM: usize = DETAILS_FROM + DETAILS.len();
+
+static JOINED: [Quirk; CHANGING_FROM + CHANGING.len()] = {
+    let mut all = [DATA[0]; CHANGING_FROM + CHANGING.len()];
     let mut row = 1;
     while row < all.len() {
         all[row] = if row < DATA.len() {
@@ -47,15 +52,17 @@ static JOINED: [Quirk; DETAILS_FROM + DETAILS.len()] = {
             TRANSCRIPTS[row - DATA.len()]
         } else if row < DETAILS_FROM {
             LATER[row - DATA.len() - TRANSCRIPTS.len()]
-        } else {
+        } else if row < CHANGING_FROM {
             DETAILS[row - DETAILS_FROM]
+        } else {
+            CHANGING[row - CHANGING_FROM]
         };
         row += 1;
     }
     all
 };
 
-/// Rows that came after those. The number of a row decides its content, so a new row comes last in `DETAILS`.
+/// Rows that came after those. The number of a row decides its content, so a new row comes last in `CHANGING`.
 const LATER: &[Quirk] =
     &[playlist("PLsize120", P::Sized(120), "120 entries: two full pages and a short one")];
 

@@ -3,6 +3,7 @@
 use super::{Inner, SharedState, Simulator};
 use crate::platform::Platform;
 use crate::record::Units;
+use jiff::Timestamp;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -16,6 +17,7 @@ pub struct Builder {
     pub(super) limits: Units,
     pub(super) web_origin: Option<String>,
     pub(super) max_requests: usize,
+    pub(super) start: Timestamp,
 }
 
 impl Builder {
@@ -56,11 +58,23 @@ impl Builder {
         self
     }
 
+    /// The time at which the simulator's clock starts; 2026-06-01T00:00:00Z by default, so that tests are
+    /// deterministic. See [`Simulator::time`].
+    pub fn start_at(mut self, time: Timestamp) -> Self {
+        self.start = time;
+        self
+    }
+
+    /// Starts the simulator's clock at the system time, for programs that run beside others.
+    pub fn system_time(self) -> Self {
+        self.start_at(Timestamp::now())
+    }
+
     /// Builds the simulator.
     pub fn build(self) -> Simulator {
         let shared = Mutex::new(SharedState { latency: self.latency, ..SharedState::default() });
         Simulator(Arc::new(Inner {
-            platform: Platform::new(self.seed),
+            platform: Platform::new(self.seed, self.start),
             web_origin: self.web_origin,
             key: self.key,
             limits: self.limits,

@@ -42,8 +42,9 @@ fn of_channel(platform: &Platform, call: &Call, channel: Option<Channel>) -> Res
         _ => None,
     };
     let skipped = if quirk == Some(FeedQuirk::Stale) { LAG } else { 0 };
-    let videos = (skipped..channel.videos.min(skipped + ENTRIES))
-        .filter_map(|index| platform.world().video((channel.no, index)))
+    let world = platform.world();
+    let videos = (skipped..world.video_count(&channel).min(skipped + ENTRIES))
+        .filter_map(|at| world.video((channel.no, world.upload_index(channel.no, at))))
         .collect();
     render(platform, call, quirk, &Feed::of_channel(&channel, videos, quirk))
 }
@@ -55,7 +56,7 @@ fn of_playlist(platform: &Platform, call: &Call, list: Option<Playlist>) -> Resp
         _ => None,
     };
     let Some(list) = list else { return page(404, call) };
-    let videos = first_public(platform.world(), &list);
+    let videos = first_public(&platform.world(), &list);
     render(platform, call, quirk, &Feed::of_playlist(&list, videos))
 }
 

@@ -11,6 +11,7 @@ use crate::platform::Platform;
 use crate::quirk::{self, Case, Refusal, Scene, Trouble, VideoQuirk};
 use crate::response::Dropped;
 use crate::world::clock;
+use crate::world::playlist::State;
 use crate::world::video::{Broadcast, Video};
 use axum::body::Body;
 use http::{Method, Response};
@@ -72,7 +73,7 @@ fn player_context<'a>(platform: &Platform, call: &'a Call) -> Option<PlayerConte
         Some(Scene::TimedText(Trouble::ExpiredOnce)) => platform.count_call(call) == 1,
         _ => false,
     };
-    let expire = platform.now() + if expired { -3600 } else { LIFE };
+    let expire = platform.hour() + if expired { -3600 } else { LIFE };
     Some(PlayerContext {
         client,
         hl: sent.unwrap_or("en"),
@@ -98,15 +99,17 @@ pub(super) fn embedded(platform: &Platform, call: &Call, id: &str) -> Value {
         client: client::WEB,
         hl: call.header("accept-language").unwrap_or("en"),
         origin: &call.origin,
-        expire: platform.now() + LIFE,
+        expire: platform.hour() + LIFE,
         seed: platform.seed(),
     };
     body(platform, &player, id)
 }
 
 fn body(platform: &Platform, player: &PlayerContext<'_>, id: &str) -> Value {
-    let video = platform.world().video_by_id(id);
-    match (refused(player, id, video.as_ref()), &video) {
+    let world = platform.world();
+    let video = world.video_by_id(id);
+    let state = world.video_key(id).map_or(State::Public, |key| world.state(key));
+    match (refused(player, id, video.as_ref(), state), &video) {
         (Some(Refusal::EmptyObject), _) => json!({}),
         (Some(Refusal::WrongVideo), Some(video)) => {
             let mut body = playable(platform, player, video);
@@ -127,7 +130,17 @@ fn body(platform: &Platform, player: &PlayerContext<'_>, id: &str) -> Value {
 }
 
 /// Why this client may not play the video; `None` if it may.
-fn refused(player: &PlayerContext<'_>, id: &str, video: Option<&Video>) -> Option<Refusal> {
+fn refused(
+    player: &PlayerContext<'_>,
+    id: &str,
+    video: Option<&Video>,
+    state: State,
+) -> Option<Refusal> {
+    match state {
+        State::Public => {}
+        State::Private => return Some(Refusal::Private),
+        State::Deleted | State::Unpublished => return Some(Refusal::Unavailable),
+    }
     let refusal = match quirk::find(id).map(|(_, entry)| entry.case) {
         Some(Case::Transcript(Scene::Refusal(refusal))) => refusal,
         Some(Case::Video(VideoQuirk::Private)) => Refusal::Private,
@@ -170,7 +183,7 @@ fn playable(platform: &Platform, player: &PlayerContext<'_>, video: &Video) -> V
         "streamingData": {"expiresInSeconds": "21540"},
         "videoDetails": details::video_details(video, None),
     });
-    if let Some(captions) = tracklist::captions(platform.world(), player, video) {
+    if let Some(captions) = tracklist::captions(&platform.world(), player, video) {
         body["captions"] = captions;
     }
     let mut body = with_context(player, body);

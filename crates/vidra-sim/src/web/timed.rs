@@ -20,7 +20,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 /// The answer with a `Date`, because clients compare the expiry of a URL with the platform's clock.
 pub(super) async fn answer(platform: &Platform, call: &Call) -> Result<Response<Body>, Dropped> {
     let mut response = undated(platform, call).await?;
-    let now = Timestamp::from_second(platform.now()).unwrap_or_default();
+    let now = Timestamp::from_second(platform.hour()).unwrap_or_default();
     let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
     response
         .headers_mut()
@@ -47,7 +47,7 @@ fn nothing() -> Response<Body> {
 
 fn expired(platform: &Platform, call: &Call) -> bool {
     let expire = call.query.get("expire").and_then(|text| text.parse::<i64>().ok());
-    expire.is_none_or(|expire| expire <= platform.now())
+    expire.is_none_or(|expire| expire <= platform.hour())
 }
 
 fn plain(platform: &Platform, call: &Call, id: &str) -> Response<Body> {

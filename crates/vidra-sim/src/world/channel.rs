@@ -90,6 +90,11 @@ impl World {
         self.channels().find(|c| c.username.is_some_and(|u| u.eq_ignore_ascii_case(name)))
     }
 
+    /// The number of public videos of a channel.
+    pub(crate) fn video_count(&self, channel: &Channel) -> u32 {
+        channel.videos.saturating_sub(self.hidden_count(channel.no))
+    }
+
     /// The channel of a viewer.
     pub(crate) fn viewer(&self, n: u32) -> Channel {
         let no = VIEWERS + n;

@@ -1,4 +1,4 @@
-//! Fixed times between 2009 and 2026: the world does not age.
+//! Fixed times between 2009 and 2026, and the formats of times.
 
 use jiff::Timestamp;
 
@@ -11,6 +11,11 @@ pub(crate) const FIRST: Seconds = 1_235_865_600;
 pub(crate) const LAST: Seconds = 1_780_272_000;
 /// A day.
 pub(crate) const DAY: Seconds = 86_400;
+
+/// The time at which the clock starts by default: [`LAST`].
+pub(crate) fn start() -> Timestamp {
+    Timestamp::from_second(LAST).unwrap_or_default()
+}
 
 /// A time in the platform's current format, in whole seconds.
 pub(crate) fn iso(at: Seconds) -> String {

@@ -81,6 +81,9 @@ impl World {
             Some(VideoQuirk::HtmlComments) => text::comment_count() as u32,
             Some(VideoQuirk::CommentLoop) => 300,
             Some(VideoQuirk::NoThreads | VideoQuirk::Upcoming | VideoQuirk::NoComments) => 0,
+            // Nobody has written under a video that is so new.
+            Some(VideoQuirk::Changing(_)) => 0,
+            None if about.began() >= LAST => 0,
             Some(_) => 5,
             None => {
                 let mut dice = self.dice("threads", &[u64::from(key.0), u64::from(key.1)]);

@@ -1,5 +1,6 @@
 //! Playlists and their entries. Entry i is a function of (seed, playlist, i).
 
+use super::change::courses;
 use super::channel::Channel;
 use super::clock::{DAY, Seconds};
 use super::video::{GONE, QUIRK_OWNER, is_served};
@@ -24,12 +25,14 @@ pub(crate) struct Playlist {
     start: Option<u32>,
 }
 
-/// The visibility of an entry.
+/// The visibility of a video or an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Public,
     Private,
     Deleted,
+    /// Not published yet.
+    Unpublished,
 }
 
 /// One entry of a playlist.
@@ -51,7 +54,7 @@ impl World {
         }
         if let Some(tail) = id.strip_prefix("UU") {
             let channel = self.channel_by_id(&format!("UC{tail}"))?;
-            return (channel.videos > 0).then(|| uploads(channel));
+            return (channel.videos > 0).then(|| self.uploads(channel));
         }
         let tail =
             id.strip_prefix("PL").or_else(|| id.strip_prefix("OLAK5uy_")?.strip_suffix("0"))?;
@@ -107,6 +110,7 @@ impl World {
             PlaylistQuirk::EveryTranscript => transcripts().count() as u32,
             PlaylistQuirk::EveryChapters => details(true).count() as u32,
             PlaylistQuirk::EveryDetail => details(false).count() as u32,
+            PlaylistQuirk::EveryChanging => courses().count() as u32,
             PlaylistQuirk::Feed(_) => 20,
             PlaylistQuirk::Mixed => MIXED.len() as u32 * 2,
             _ => 10,
@@ -127,9 +131,10 @@ impl World {
     /// Entry `i` of a playlist.
     pub(crate) fn entry(&self, list: &Playlist, i: u32) -> Entry {
         let Some(start) = list.start else {
-            let added = self.published(&list.channel, i);
+            let index = self.upload_index(list.channel.no, i);
+            let added = self.published(&list.channel, index);
             return Entry {
-                video: (list.channel.no, i),
+                video: (list.channel.no, index),
                 state: State::Public,
                 added,
                 withheld: false,
@@ -145,7 +150,26 @@ impl World {
             None => self.age_entry(list, i, &mut entry),
             Some(quirk) => apply_quirk(quirk, i, &mut entry),
         }
+        match self.state(entry.video) {
+            State::Public => {}
+            State::Unpublished => (entry.state, entry.withheld) = (State::Unpublished, true),
+            hidden => entry.state = hidden,
+        }
         entry
+    }
+
+    /// The playlist of all public videos of a channel.
+    fn uploads(&self, channel: Channel) -> Playlist {
+        Playlist {
+            id: channel.uploads(),
+            title: format!("Uploads from {}", channel.title),
+            description: String::new(),
+            created: channel.created,
+            size: self.video_count(&channel),
+            quirk: None,
+            start: None,
+            channel,
+        }
     }
 
     /// Simulates the age of an ordinary playlist: a few entries are gone, a few belong to other channels.
@@ -157,19 +181,6 @@ impl World {
             2..=5 => entry.video = ((list.channel.no + 1) % 20, dice.below(12) as u32),
             _ => {}
         }
-    }
-}
-
-fn uploads(channel: Channel) -> Playlist {
-    Playlist {
-        id: channel.uploads(),
-        title: format!("Uploads from {}", channel.title),
-        description: String::new(),
-        created: channel.created,
-        size: channel.videos,
-        quirk: None,
-        start: None,
-        channel,
     }
 }
 
@@ -186,7 +197,9 @@ fn quirk_videos() -> impl Iterator<Item = (u32, VideoQuirk)> {
 fn details(chapters: bool) -> impl Iterator<Item = u32> {
     (0..).zip(QUIRKS).skip(quirk::DETAILS_FROM).filter_map(move |(row, entry)| match entry.case {
         Case::Video(quirk) => {
-            (matches!(quirk, VideoQuirk::Chapters(..)) == chapters).then_some(row)
+            let is_listed = !matches!(quirk, VideoQuirk::Changing(_))
+                && matches!(quirk, VideoQuirk::Chapters(..)) == chapters;
+            is_listed.then_some(row)
         }
         _ => None,
     })
@@ -228,6 +241,11 @@ fn apply_quirk(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
         }
         PlaylistQuirk::EveryChapters | PlaylistQuirk::EveryDetail => {
             if let Some(row) = details(quirk == PlaylistQuirk::EveryChapters).nth(i as usize) {
+                entry.video = (QUIRK_OWNER, row);
+            }
+        }
+        PlaylistQuirk::EveryChanging => {
+            if let Some((row, _)) = courses().nth(i as usize) {
                 entry.video = (QUIRK_OWNER, row);
             }
         }

@@ -4,6 +4,7 @@ mod programme;
 
 use super::channel::Channel;
 use super::clock::{self, DAY, LAST, Seconds};
+use super::playlist::State;
 use super::{VideoKey, World, text};
 use crate::quirk::{self, Case, Frame, QUIRKS, Scene, Tracks, VideoQuirk};
 
@@ -36,6 +37,10 @@ pub(crate) struct Video {
     pub(crate) quirk: Option<VideoQuirk>,
     /// Its documented behaviour on the keyless interface.
     pub(crate) scene: Option<Scene>,
+    /// Whether its captions appear later.
+    pub(crate) awaits_captions: bool,
+    /// Whether its broadcast has ended, and the end; `None` without a scheduled end.
+    pub(crate) scheduled_end: Option<(Broadcast, Seconds)>,
 }
 
 /// The state of a broadcast.
@@ -51,6 +56,9 @@ impl Video {
     /// are recorded broadcasts.
     pub(crate) fn broadcast(&self) -> Option<Broadcast> {
         use VideoQuirk as Q;
+        if let Some((broadcast, _)) = self.scheduled_end {
+            return Some(broadcast);
+        }
         match self.quirk {
             Some(Q::Upcoming | Q::ScheduledOnly | Q::UpcomingChat | Q::Premiere | Q::Overdue) => {
                 Some(Broadcast::Upcoming)
@@ -70,6 +78,11 @@ impl Video {
             && !matches!(self.quirk, Some(VideoQuirk::Processing | VideoQuirk::EndedProcessing))
     }
 
+    /// Whether it is live until a scheduled end.
+    pub(crate) fn is_live_until_later(&self) -> bool {
+        matches!(self.scheduled_end, Some((Broadcast::Live, _)))
+    }
+
     /// Whether the platform shows it as a Short: not wide, and three minutes at most.
     pub(crate) fn is_short(&self) -> bool {
         self.frame != Frame::Wide && self.seconds <= 180 && self.broadcast().is_none()
@@ -79,15 +92,25 @@ impl Video {
 impl World {
     /// The video with that identifier, if the platform would serve it.
     pub(crate) fn video_by_id(&self, id: &str) -> Option<Video> {
-        if let Some((row, entry)) = quirk::find(id) {
-            let served = match entry.case {
-                Case::Video(quirk) => is_served(quirk),
-                Case::Transcript(_) => true,
-                _ => false,
-            };
-            return served.then(|| self.video((QUIRK_OWNER, row)))?;
-        }
-        self.video(self.mint.read_video(id)?)
+        self.video(self.coordinates(id)?)
+    }
+
+    /// The coordinates of a video that exists, whether or not it is hidden at this moment.
+    pub(crate) fn video_key(&self, id: &str) -> Option<VideoKey> {
+        let key = self.coordinates(id)?;
+        let exists = || self.channel(key.0).is_some_and(|channel| key.1 < channel.videos);
+        (key.0 == QUIRK_OWNER || exists()).then_some(key)
+    }
+
+    /// The coordinates in an identifier; `None` if no video can have it.
+    fn coordinates(&self, id: &str) -> Option<VideoKey> {
+        let Some((row, entry)) = quirk::find(id) else { return self.mint.read_video(id) };
+        let is_video = match entry.case {
+            Case::Video(quirk) => is_served(quirk),
+            Case::Transcript(_) => true,
+            _ => false,
+        };
+        is_video.then_some((QUIRK_OWNER, row))
     }
 
     /// The identifier at some coordinates, whether or not a video exists there.
@@ -98,12 +121,16 @@ impl World {
         }
     }
 
-    /// The video at some coordinates.
+    /// The video at some coordinates, unless a change hides it.
     pub(crate) fn video(&self, key: VideoKey) -> Option<Video> {
+        if self.state(key) != State::Public {
+            return None;
+        }
         let (odd, owner) = match key.0 {
             QUIRK_OWNER => match QUIRKS.get(key.1 as usize)?.case {
-                Case::Video(quirk) => ((Some(quirk), None), 0),
                 // Channel 5 has speech. Channel 0 has mostly music.
+                Case::Video(quirk @ VideoQuirk::Changing(_)) => ((Some(quirk), None), 5),
+                Case::Video(quirk) => ((Some(quirk), None), 0),
                 Case::Transcript(scene) => ((None, Some(scene)), 5),
                 _ => return None,
             },
@@ -118,7 +145,7 @@ impl World {
 
     /// Video `index` of a channel. A search reads thousands, so it does not look up the channel each time.
     pub(crate) fn video_of(&self, channel: &Channel, index: u32) -> Option<Video> {
-        (index < channel.videos)
+        (index < channel.videos && self.state((channel.no, index)) == State::Public)
             .then(|| self.generate_video((channel.no, index), channel.clone(), (None, None)))
     }
 
@@ -131,6 +158,11 @@ impl World {
     /// The time of publication. Videos are spread evenly between the creation of the channel and the newest
     /// video, with a jitter below the step, so that the order by date is the order by index.
     pub(crate) fn published(&self, channel: &Channel, index: u32) -> Seconds {
+        let scheduled = self.scheduled_publication((channel.no, index));
+        scheduled.unwrap_or_else(|| self.ordinary_publication(channel, index))
+    }
+
+    fn ordinary_publication(&self, channel: &Channel, index: u32) -> Seconds {
         let newest = LAST - DAY * (1 + i64::from(channel.no % 40));
         let step = (newest - channel.created) / (i64::from(channel.videos.max(1)) + 1);
         let mut dice = self.dice("published", &[u64::from(channel.no), u64::from(index)]);
@@ -166,7 +198,9 @@ impl World {
             title,
             description,
             tags,
-            published: self.published(&channel, key.1),
+            published: self
+                .scheduled_publication(key)
+                .unwrap_or_else(|| self.ordinary_publication(&channel, key.1)),
             seconds: length(&mut dice),
             views,
             likes: views * (1 + dice.below(60)) / 1000,
@@ -174,6 +208,8 @@ impl World {
             frame: Frame::Wide,
             quirk,
             scene,
+            awaits_captions: false,
+            scheduled_end: None,
             channel,
         };
         if video.key.0 != QUIRK_OWNER {
@@ -181,6 +217,7 @@ impl World {
             video.frame = self.frame(&video);
         }
         apply_quirk(&mut video);
+        self.apply_changes(&mut video);
         video
     }
 }
@@ -218,6 +255,11 @@ fn apply_quirk(video: &mut Video) {
         Some(VideoQuirk::Hashtag(frame, seconds)) => {
             (video.frame, video.seconds) = (frame, seconds);
             video.title.push_str(" #shorts");
+        }
+        Some(VideoQuirk::Changing(course)) => {
+            // A broadcast lasts from its publication to its end.
+            let length = course.ended.map(|end| end - course.published);
+            video.seconds = length.map_or(900, i64::unsigned_abs);
         }
         Some(VideoQuirk::Entities) => {
             video.title = format!("{}: {ENTITIES_TITLE}", entry.id);

@@ -1,8 +1,11 @@
 //! The simulator through its public interface.
 
 mod answers;
+mod blocks;
+mod changes;
 mod chart;
 mod checklist;
+mod days;
 mod details;
 mod discovery;
 mod errors;

@@ -119,7 +119,9 @@ fn of_channel(
 fn documented(world: &World) -> impl Iterator<Item = Video> {
     use VideoQuirk as Q;
     let rows = (0..).zip(QUIRKS).filter(|(_, entry)| match entry.case {
-        Case::Video(quirk) => !matches!(quirk, Q::Private | Q::Absent | Q::Unlisted),
+        Case::Video(quirk) => {
+            !matches!(quirk, Q::Private | Q::Absent | Q::Unlisted | Q::Changing(_))
+        }
         _ => false,
     });
     rows.filter_map(|(row, _)| world.video((QUIRK_OWNER, row)))

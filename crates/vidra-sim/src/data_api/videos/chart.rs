@@ -8,6 +8,7 @@ use crate::data_api::page::{Page, counted};
 use crate::hash::hash;
 use crate::query::Query;
 use crate::token::Pager;
+use crate::world::playlist::State;
 use crate::world::text::category;
 use crate::world::{VideoKey, World};
 
@@ -54,7 +55,8 @@ fn keys(world: &World, region: &str, wanted: Option<&str>) -> Vec<VideoKey> {
         .collect();
     let each = if wanted.is_some() { EACH } else { LENGTH / CHANNELS };
     let all = (0..each).flat_map(|index| channels.iter().map(move |no| (*no, index)));
-    all.take(LENGTH as usize).collect()
+    let shown = all.filter(|key| world.state(*key) == State::Public);
+    shown.take(LENGTH as usize).collect()
 }
 
 fn is_in(world: &World, no: u32, wanted: Option<&str>) -> bool {

@@ -187,6 +187,17 @@ pub(super) fn live_details(video: &Video) -> Option<Value> {
     const CHAT: &str = "Cg0KC3F1aXJrTGl2ZU9u";
     let broadcast = video.broadcast()?;
     let at = |offset: i64| clock::iso(video.published + offset);
+    if let Some((_, end)) = video.scheduled_end {
+        let start = clock::iso(end - video.seconds as i64);
+        let mut details = json!({"actualStartTime": start, "scheduledStartTime": start});
+        if broadcast == Broadcast::Ended {
+            details["actualEndTime"] = clock::iso(end).into();
+        } else {
+            details["concurrentViewers"] = "412".into();
+            details["activeLiveChatId"] = CHAT.into();
+        }
+        return Some(details);
+    }
     Some(match (video.quirk, broadcast) {
         (Some(Q::Upcoming | Q::ScheduledOnly), _) => json!({"scheduledStartTime": at(DAY)}),
         (Some(Q::Overdue), _) => json!({"scheduledStartTime": at(-700 * DAY)}),
