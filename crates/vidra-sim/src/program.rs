@@ -21,6 +21,12 @@ pub struct Options {
     /// Accepted API key
     #[arg(long, default_value = "demo-key")]
     pub key: String,
+    /// Quota units a day
+    #[arg(long, default_value_t = 10_000)]
+    pub quota: u64,
+    /// Searches a day
+    #[arg(long, default_value_t = 100)]
+    pub search_quota: u64,
 }
 
 /// Prints the address of the Data API and that of the public pages, and serves both until Ctrl-C.
@@ -30,8 +36,13 @@ pub struct Options {
 /// If the address cannot be bound.
 pub async fn run(options: &Options) -> io::Result<()> {
     let latency = Duration::from_millis(options.latency_ms);
-    let simulator =
-        Simulator::builder().seed(options.seed).key(&options.key).latency(latency).build();
+    let simulator = Simulator::builder()
+        .seed(options.seed)
+        .key(&options.key)
+        .latency(latency)
+        .limits(options.quota, options.search_quota)
+        .system_time()
+        .build();
     let listening = simulator.listen(options.listen).await?;
     let addresses = format!("{}\n{}\n", listening.data_api_url(), listening.web_url());
     // A closed pipe must not stop the simulator.

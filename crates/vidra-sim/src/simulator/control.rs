@@ -4,20 +4,54 @@
 use super::Simulator;
 use crate::fault::Fault;
 use crate::response::reply;
+use crate::web::block::Block;
+use crate::world::change::Change;
 use axum::body::Body;
 use http::{Method, Response};
+use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The body of `POST /_sim/block`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Block {
+struct BlockBody {
     after: u64,
     egress: Option<String>,
+    seconds: Option<u64>,
+    #[serde(default)]
+    extends: bool,
+    #[serde(default)]
+    repeats: bool,
+}
+
+/// The body of `POST /_sim/clock`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+enum ClockBody {
+    Time(String),
+    AdvanceSeconds(u64),
+    /// `"nextQuotaDay"`
+    NextQuotaDay,
+}
+
+/// The body of `POST /_sim/videos`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct VideoBody {
+    id: String,
+    change: Change,
+    at: Option<String>,
+    in_seconds: Option<u64>,
 }
 
 const JSON: &str = "application/json";
+const USAGE: &str = "GET or DELETE /_sim/record, GET or POST /_sim/clock, POST or DELETE /_sim/faults, /_sim/block or /_sim/videos";
+
+/// A rejected control request: the status and the reason.
+type Rejection = (u16, String);
 
 /// Answers a control request.
 pub(crate) fn answer(
@@ -26,44 +60,78 @@ pub(crate) fn answer(
     path: &str,
     body: &[u8],
 ) -> Response<Body> {
-    match (method.as_str(), path) {
-        ("GET", "/_sim/record") => reply(200, JSON, json!(simulator.record()).to_string().into()),
-        ("DELETE", "/_sim/record") => {
-            simulator.reset_record();
-            reply(204, JSON, Body::empty())
-        }
-        ("POST", "/_sim/faults") => match serde_json::from_slice::<Fault>(body) {
-            Ok(fault) => {
-                simulator.inject(fault);
-                reply(204, JSON, Body::empty())
-            }
-            Err(error) => reply(400, JSON, json!({"error": error.to_string()}).to_string().into()),
-        },
-        ("DELETE", "/_sim/faults") => {
-            simulator.clear_faults();
-            reply(204, JSON, Body::empty())
-        }
-        ("POST", "/_sim/block") => match serde_json::from_slice::<Block>(body) {
-            Ok(Block { after, egress: Some(egress) }) => {
-                simulator.block_egress_after(&egress, after);
-                reply(204, JSON, Body::empty())
-            }
-            Ok(Block { after, egress: None }) => {
-                simulator.block_after(after);
-                reply(204, JSON, Body::empty())
-            }
-            Err(error) => reply(400, JSON, json!({"error": error.to_string()}).to_string().into()),
-        },
-        ("DELETE", "/_sim/block") => {
-            simulator.unblock();
-            reply(204, JSON, Body::empty())
-        }
-        _ => reply(
-            404,
-            JSON,
-            json!({"error": "GET or DELETE /_sim/record, POST or DELETE /_sim/faults or /_sim/block"})
-                .to_string()
-                .into(),
-        ),
+    match run(simulator, method.as_str(), path, body) {
+        Ok(None) => reply(204, JSON, Body::empty()),
+        Ok(Some(value)) => reply(200, JSON, value.to_string().into()),
+        Err((status, error)) => reply(status, JSON, json!({"error": error}).to_string().into()),
     }
+}
+
+fn run(sim: &Simulator, method: &str, path: &str, body: &[u8]) -> Result<Option<Value>, Rejection> {
+    match (method, path) {
+        ("GET", "/_sim/record") => return Ok(Some(json!(sim.record()))),
+        ("DELETE", "/_sim/record") => sim.reset_record(),
+        ("GET", "/_sim/clock") => return Ok(Some(clock(sim))),
+        ("POST", "/_sim/clock") => {
+            match read(body)? {
+                ClockBody::Time(text) => sim.set_time(time(&text)?),
+                ClockBody::AdvanceSeconds(seconds) => sim.advance(Duration::from_secs(seconds)),
+                ClockBody::NextQuotaDay => sim.set_time(sim.next_quota_day()),
+            }
+            return Ok(Some(clock(sim)));
+        }
+        ("POST", "/_sim/faults") => sim.inject(read::<Fault>(body)?),
+        ("DELETE", "/_sim/faults") => sim.clear_faults(),
+        ("POST", "/_sim/block") => sim.block(block(read(body)?)),
+        ("DELETE", "/_sim/block") => sim.unblock(),
+        ("POST", "/_sim/videos") => schedule(sim, &read(body)?)?,
+        ("DELETE", "/_sim/videos") => sim.clear_schedule(),
+        _ => return Err((404, USAGE.to_owned())),
+    }
+    Ok(None)
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejection> {
+    serde_json::from_slice(body).map_err(|error| (400, error.to_string()))
+}
+
+fn time(text: &str) -> Result<Timestamp, Rejection> {
+    text.parse().map_err(|error: jiff::Error| (400, error.to_string()))
+}
+
+fn clock(sim: &Simulator) -> Value {
+    json!({
+        "time": sim.time().to_string(),
+        "quotaDay": sim.quota_day(),
+        "nextQuotaDay": sim.next_quota_day().to_string(),
+    })
+}
+
+fn block(body: BlockBody) -> Block {
+    let mut block = Block::after(body.after);
+    if let Some(egress) = body.egress {
+        block = block.egress(egress);
+    }
+    if let Some(seconds) = body.seconds {
+        block = block.lasting(Duration::from_secs(seconds));
+    }
+    if body.extends {
+        block = block.extending();
+    }
+    if body.repeats {
+        block = block.repeating();
+    }
+    block
+}
+
+fn schedule(sim: &Simulator, body: &VideoBody) -> Result<(), Rejection> {
+    let at = match (&body.at, body.in_seconds) {
+        (Some(text), None) => time(text)?,
+        (None, seconds) => {
+            let later = Duration::from_secs(seconds.unwrap_or(0));
+            sim.time().checked_add(later).unwrap_or(Timestamp::MAX)
+        }
+        (Some(_), Some(_)) => return Err((400, "either at or inSeconds".to_owned())),
+    };
+    sim.schedule(&body.id, body.change, at).map_err(|error| (404, error.to_string()))
 }

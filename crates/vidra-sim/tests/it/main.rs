@@ -5,6 +5,7 @@ mod blocks;
 mod changes;
 mod chart;
 mod checklist;
+mod control;
 mod days;
 mod details;
 mod discovery;
