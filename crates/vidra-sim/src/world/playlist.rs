@@ -150,6 +150,10 @@ impl World {
             None => self.age_entry(list, i, &mut entry),
             Some(quirk) => apply_quirk(quirk, i, &mut entry),
         }
+        // Nobody adds a video before its publication.
+        if let Some(published) = self.scheduled_publication(entry.video) {
+            entry.added = entry.added.max(published);
+        }
         match self.state(entry.video) {
             State::Public => {}
             State::Unpublished => (entry.state, entry.withheld) = (State::Unpublished, true),

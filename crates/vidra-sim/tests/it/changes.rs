@@ -113,6 +113,7 @@ async fn documented_videos_disappear_everywhere() {
     let platform = Simulator::new();
     let before = items(&platform, "PLquirkChanging").await;
     assert_eq!((before.items().len(), &before.body["pageInfo"]["totalResults"]), (7, &7.into()));
+    assert_eq!(before.items()[0]["snippet"]["publishedAt"], "2026-05-31T23:00:00Z");
     assert_eq!(feed_ids(&platform, "playlist_id=PLquirkChanging").await.len(), 7);
     let url = base_url(&tracks(&player(&platform, "soonDeleted", ANDROID).await)[0]);
     platform.advance(HOUR * 24 - MINUTE);
