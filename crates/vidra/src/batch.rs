@@ -112,7 +112,7 @@ async fn transcribe(
 ) -> (u64, u64) {
     let concurrency = batch.query.concurrency.clamp(1, MAX_CONCURRENCY);
     let ctx = Context {
-        urgency: Urgency::Batch,
+        urgency: batch.ctx.urgency.min(Urgency::Batch),
         // The concurrency of the batch already limits its entries.
         slot: Slot::not_needed(),
         on_wait: Some(report_waits(events)),

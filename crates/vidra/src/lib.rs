@@ -259,5 +259,6 @@ pub use {
     spool::{AnswerMemory, Body, SpooledBody},
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
-    web::egress::Addresses,
+    web::egress::pool::Addresses,
+    web::egress::saved::{BreakerPause, EgressBlock, EgressState},
 };

@@ -13,6 +13,7 @@ mod comment_search;
 mod composites;
 mod concurrency;
 mod details;
+mod egress_state;
 mod faults;
 mod feed;
 mod feeds;
