@@ -25,8 +25,7 @@ use crate::error::{Error, Reason, Result};
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
 use crate::resource::playlist::{Availability, Entry};
-use crate::resource::transcript::record;
-use crate::transcript::TimeRange;
+use crate::transcript::{FullTranscript, TimeRange};
 use crate::transport::traced;
 use source::Listed;
 
@@ -200,10 +199,11 @@ fn read_transcript(
     title: &mut String,
 ) -> Result<BatchTranscript> {
     if query.chunks.is_none() && query.range == TimeRange::default() && !title.is_empty() {
-        let lines = serde_json::from_slice(&record::lines(record)).map_err(Error::internal)?;
+        let lines = serde_json::from_slice(FullTranscript::lines_of_record(record))
+            .map_err(Error::internal)?;
         return Ok(BatchTranscript::Lines(lines));
     }
-    let full = record::decode(record)?.cut(query.range);
+    let full = FullTranscript::from_record(record)?.cut(query.range);
     if title.is_empty() {
         title.clone_from(&full.info.title);
     }
