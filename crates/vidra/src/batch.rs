@@ -22,15 +22,16 @@ use crate::cache::Cached;
 use crate::context::waiters::Urgency;
 use crate::context::{Context, OnWait, Slot};
 use crate::error::{Error, Reason, Result};
+use crate::list::Availability;
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
-use crate::resource::playlist::{Availability, Entry};
+use crate::resource::playlist::Entry;
 use crate::transcript::{FullTranscript, TimeRange};
 use crate::transport::traced;
 use source::Listed;
 
 pub use model::{BatchEvent, BatchQuery, BatchSummary, BatchTranscript, VideoTranscript};
-pub use source::{BatchSource, SourceId};
+pub use source::BatchSource;
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
 

@@ -3,6 +3,7 @@
 mod batches;
 mod builder;
 mod egress;
+mod entries;
 mod lists;
 mod operations;
 mod paging;

@@ -14,6 +14,7 @@ mod composites;
 mod concurrency;
 mod details;
 mod egress_state;
+mod entries;
 mod faults;
 mod feed;
 mod feeds;
