@@ -2,6 +2,7 @@
 
 mod admission;
 mod allowance;
+mod background;
 mod batch;
 #[cfg(feature = "blocking")]
 mod blocking;
