@@ -22,16 +22,16 @@ use crate::cache::Cached;
 use crate::context::waiters::Urgency;
 use crate::context::{Context, OnWait, Slot};
 use crate::error::{Error, Reason, Result};
+use crate::list::Availability;
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
-use crate::resource::playlist::{Availability, Entry};
-use crate::resource::transcript::record;
-use crate::transcript::TimeRange;
+use crate::resource::playlist::Entry;
+use crate::transcript::{FullTranscript, TimeRange};
 use crate::transport::traced;
 use source::Listed;
 
 pub use model::{BatchEvent, BatchQuery, BatchSummary, BatchTranscript, VideoTranscript};
-pub use source::{BatchSource, SourceId};
+pub use source::BatchSource;
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
 
@@ -112,7 +112,7 @@ async fn transcribe(
 ) -> (u64, u64) {
     let concurrency = batch.query.concurrency.clamp(1, MAX_CONCURRENCY);
     let ctx = Context {
-        urgency: Urgency::Batch,
+        urgency: batch.ctx.urgency.min(Urgency::Batch),
         // The concurrency of the batch already limits its entries.
         slot: Slot::not_needed(),
         on_wait: Some(report_waits(events)),
@@ -200,10 +200,11 @@ fn read_transcript(
     title: &mut String,
 ) -> Result<BatchTranscript> {
     if query.chunks.is_none() && query.range == TimeRange::default() && !title.is_empty() {
-        let lines = serde_json::from_slice(&record::lines(record)).map_err(Error::internal)?;
+        let lines = serde_json::from_slice(FullTranscript::lines_of_record(record))
+            .map_err(Error::internal)?;
         return Ok(BatchTranscript::Lines(lines));
     }
-    let full = record::decode(record)?.cut(query.range);
+    let full = FullTranscript::from_record(record)?.cut(query.range);
     if title.is_empty() {
         title.clone_from(&full.info.title);
     }

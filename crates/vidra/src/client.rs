@@ -2,6 +2,8 @@
 
 mod batches;
 mod builder;
+mod egress;
+mod entries;
 mod lists;
 mod operations;
 mod paging;
@@ -61,6 +63,7 @@ pub struct Vidra {
     batch_deadline: Duration,
     /// The payer of this handle's operations, and their total cost.
     bill: Bill,
+    urgency: Urgency,
 }
 
 impl Vidra {
@@ -119,6 +122,36 @@ impl Vidra {
     pub fn on_allowance(&self, allowance: Allowance) -> Self {
         let bill = Bill { allowance: Some(allowance), ..self.bill.clone() };
         Self { bill, ..self.clone() }
+    }
+
+    /// Returns a handle for background jobs. Its operations come after interactive requests and after batches:
+    ///
+    /// - Its transcript requests leave a fifth of the burst of each egress address ([`Pace`](crate::Pace)), so that
+    ///   interactive requests find a part of it at any time.
+    /// - Its calls to the Data API leave `reserve_units` units of the default bucket. If a call would leave fewer, it
+    ///   fails with [`Reason::QuotaExhausted`](crate::Reason::QuotaExhausted) until the daily reset
+    ///   ([`Error::retry_after`](crate::Error::retry_after)). The quota of searches has no reserve.
+    /// - Its uncached fetches take no slot of [`Builder::max_misses`]. The caller limits its own jobs.
+    ///
+    /// A fetch that it shares with an interactive request is as urgent as that request, and the reserve fails no caller
+    /// but its own. Renewals of stale answers that it begins leave the reserve too. It never lowers the reserve of the
+    /// handle.
+    ///
+    /// ```
+    /// use vidra::{Reason, VideoId};
+    ///
+    #[doc = include_str!("example.txt")]
+    /// let id = VideoId::parse("fda4eREcaTQ")?;
+    /// let job = vidra.in_background(10_000);
+    /// assert_eq!(job.video(id).await.unwrap_err().reason(), Reason::QuotaExhausted);
+    /// // An interactive request still pays, and cached answers are free.
+    /// vidra.video(id).await?;
+    /// job.video(id).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn in_background(&self, reserve_units: u32) -> Self {
+        let bill = Bill { reserve: self.bill.reserve.max(reserve_units), ..self.bill.clone() };
+        Self { bill, urgency: Urgency::Background, ..self.clone() }
     }
 
     /// The cost of this handle's operations so far. Clones share the counter.
@@ -291,8 +324,12 @@ impl Vidra {
             deadline: Instant::now() + time,
             bill: self.bill.clone(),
             waiters: Waiters::default(),
-            urgency: Urgency::Interactive,
-            slot: Slot::not_taken(),
+            urgency: self.urgency,
+            slot: match self.urgency {
+                // The caller limits its own jobs. They must not take the slots of interactive requests.
+                Urgency::Background => Slot::not_needed(),
+                Urgency::Batch | Urgency::Interactive => Slot::not_taken(),
+            },
             on_wait: None,
         }
     }

@@ -183,6 +183,7 @@ impl DataApi {
         let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
         with_ledger(account, ctx, call, charge).await?.map_err(|refused| match refused {
             Refused::QuotaExhausted(spent) => Fault::spent(spent),
+            Refused::QuotaReserved(spent) => Fault::reserved(spent),
             Refused::BudgetExhausted(spent) => Fault::budget_spent(spent),
         })
     }

@@ -93,6 +93,10 @@ impl Error {
         self.with(|inner| inner.details.push(line.into()))
     }
 
+    pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.with(|inner| inner.source = Some(Arc::from(source.into())))
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
         change(Arc::make_mut(&mut self.inner));
         self

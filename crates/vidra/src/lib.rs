@@ -207,7 +207,9 @@ pub use feed::{Feed, FeedAnswer, FeedItem, FeedSource};
 pub use ident::link::Link;
 pub use ident::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 pub use language::LanguageCode;
-pub use list::{DateRange, ListedVideo, Page};
+pub use list::{
+    Availability, DateRange, EntryPage, EntrySource, ListedVideo, Page, PlaylistEntry, SourceId,
+};
 pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use search::{
@@ -234,7 +236,7 @@ pub use {held::Held, quota::LedgerDouble};
 #[cfg(feature = "client")]
 pub use {
     batch::{
-        BatchEvent, BatchQuery, BatchReport, BatchSource, BatchSummary, BatchTranscript, SourceId,
+        BatchEvent, BatchQuery, BatchReport, BatchSource, BatchSummary, BatchTranscript,
         VideoTranscript,
     },
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
@@ -259,5 +261,6 @@ pub use {
     spool::{AnswerMemory, Body, SpooledBody},
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
-    web::egress::Addresses,
+    web::egress::pool::Addresses,
+    web::egress::saved::{BreakerPause, EgressBlock, EgressState},
 };

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "client")]
 mod cursor;
+mod entry;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -13,6 +14,7 @@ use crate::playlist::PlaylistVideo;
 
 #[cfg(feature = "client")]
 pub(crate) use cursor::{MAX_ENTRIES, Position, invalid_cursor};
+pub use entry::{Availability, EntryPage, EntrySource, PlaylistEntry, SourceId};
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

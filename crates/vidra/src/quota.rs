@@ -149,11 +149,19 @@ pub struct BucketUse {
     pub remaining: u32,
 }
 
-/// A rejected charge: the bucket is exhausted.
+/// A rejected charge: the bucket is exhausted, or the rest of it is reserved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent {
     pub(crate) bucket: Bucket,
     pub(crate) resets_in: Duration,
+    /// Whether a payer without a reserve could still pay.
+    pub(crate) is_reserved: bool,
+}
+
+impl Spent {
+    fn new(bucket: Bucket, now: Timestamp) -> Self {
+        Self { bucket, resets_in: until_reset(now), is_reserved: false }
+    }
 }
 
 /// A completed charge.
@@ -231,23 +239,33 @@ impl Ledger {
         self.limits.bill(wanted)
     }
 
-    /// Charges one attempt.
+    /// Charges one attempt, and leaves at least `reserve` units of the default bucket.
     ///
     /// # Errors
     ///
-    /// [`Spent`] if the bucket is exhausted.
-    pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<Charge, Spent> {
+    /// [`Spent`] if the bucket is exhausted, or if fewer units than `reserve` would be left.
+    pub(crate) fn charge(
+        &self,
+        wanted: Bucket,
+        reserve: u32,
+        now: Timestamp,
+    ) -> Result<Charge, Spent> {
         let (bucket, cost) = self.price(wanted);
         let (limit, date) = (self.limits.of(bucket), date(now));
+        let reserve = if bucket == Bucket::Default { reserve } else { 0 };
         self.update(now, |counts| {
             let tally = counts.tally(&date, LEDGER_ACCOUNT);
             // Searches can be exhausted while the bucket that pays for them is not.
             if tally.count(wanted).exhausted {
-                return Err(Spent { bucket: wanted, resets_in: until_reset(now) });
+                return Err(Spent::new(wanted, now));
             }
             let count = tally.count(bucket);
-            if count.exhausted || count.used.saturating_add(cost) > limit {
-                return Err(Spent { bucket, resets_in: until_reset(now) });
+            let used = count.used.saturating_add(cost);
+            if count.exhausted || used > limit {
+                return Err(Spent::new(bucket, now));
+            }
+            if used.saturating_add(reserve) > limit {
+                return Err(Spent { is_reserved: true, ..Spent::new(bucket, now) });
             }
             counts.tally_mut(&date, LEDGER_ACCOUNT).count_mut(bucket).used += cost;
             Ok(Charge { cost, bucket, date })
@@ -271,7 +289,7 @@ impl Ledger {
             let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
             tally.count_mut(bucket).exhausted = true;
         });
-        Spent { bucket, resets_in: until_reset(now) }
+        Spent::new(bucket, now)
     }
 
     /// The state of the daily quota.

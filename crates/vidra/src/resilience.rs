@@ -2,6 +2,7 @@
 
 pub(crate) mod breaker;
 pub(crate) mod bucket;
+pub(crate) mod changes;
 pub(crate) mod circuit;
 pub(crate) mod histogram;
 pub(crate) mod outcome;

@@ -108,7 +108,7 @@ impl Services {
             }
             Lookup::Transcript(..) => {
                 let record = self.read_record(ctx, lookup).await?;
-                let lines = transcript::record::lines(&record.body);
+                let lines = transcript::lines(&record.body);
                 Ok(record.with_body(lines).into_body())
             }
             Lookup::ChannelFeed(channel) if !matches!(channel, ChannelRef::Id(_)) => {

@@ -10,6 +10,7 @@ mod parse;
 mod player;
 mod query;
 mod reason;
+mod record;
 mod render;
 mod script;
 mod word;

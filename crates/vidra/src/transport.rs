@@ -92,6 +92,13 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// Any [`Failure`]. Only [`Failure::NotSent`] guarantees that nothing was sent and billed.
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>>;
+
+    /// The name of the address that requests come from, for example the URL of a proxy. It identifies the address after
+    /// a restart ([`EgressState`](crate::EgressState)), and is stored and shown: it must not contain credentials. `None`
+    /// for a transport without a name of its own.
+    fn name(&self) -> Option<String> {
+        None
+    }
 }
 
 /// HTTP over the network. Its TLS root certificates are compiled in, so it works on machines
@@ -99,6 +106,8 @@ pub trait Transport: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Network {
     client: reqwest::Client,
+    /// The URL of the proxy, without its credentials.
+    name: Option<String>,
 }
 
 impl Network {
@@ -120,9 +129,10 @@ impl Network {
             return Err(invalid("a proxy is an http, https or socks5 URL"));
         }
         // The source would quote the URL, which can contain a password.
+        let name = name_of(proxy);
         let proxy =
             reqwest::Proxy::all(proxy).map_err(|_| invalid("the proxy's URL is not valid"))?;
-        Ok(Self::build(Some(proxy), Arc::new(Resolver::new())))
+        Ok(Self { name, ..Self::build(Some(proxy), Arc::new(Resolver::new())) })
     }
 
     /// Creates a transport with another resolver.
@@ -171,7 +181,7 @@ impl Network {
             .user_agent(concat!("vidra/", env!("CARGO_PKG_VERSION"), " (gzip)"))
             .build()
             .expect("the settings above are valid");
-        Self { client }
+        Self { client, name: None }
     }
 }
 
@@ -185,6 +195,19 @@ impl Transport for Network {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
         Box::pin(async move { read(self.open(request).await?).await })
     }
+
+    fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+}
+
+/// Scheme, host and port of a proxy's URL. The rest can contain a password.
+fn name_of(proxy: &str) -> Option<String> {
+    let url = reqwest::Url::parse(proxy).ok()?;
+    let (scheme, host) = (url.scheme(), url.host_str()?);
+    // The port that SOCKS proxies have by default, which the URL parser does not know.
+    let port = url.port_or_known_default().unwrap_or(1080);
+    Some(format!("{scheme}://{host}:{port}"))
 }
 
 /// Sends requests to a service in this process, for example a simulator in tests and in demo mode.

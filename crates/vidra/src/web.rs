@@ -16,14 +16,16 @@ use http::{Request, StatusCode, header};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
+use crate::context::waiters::Urgency;
 use crate::context::{Context, no_waiters};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::resilience::outcome::CallOutcome;
-use crate::resilience::pace::{Permit, Urgent};
+use crate::resilience::pace::{Permit, PermitUrgency};
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
-use egress::{Egress, Egresses, Session};
+use egress::pool::Egresses;
+use egress::{Egress, Session};
 use feed::Feeds;
 
 use clients::{Client, Clients};
@@ -143,7 +145,7 @@ impl TranscriptContext<'_> {
 
     /// Why `egress` cannot send a translation before the deadline. `None` if it can.
     pub(crate) fn held_back(&self, egress: &Egress) -> Option<Error> {
-        let wait = egress.translations.wait(Instant::now());
+        let wait = egress.translations.wait(self.urgency().now(), Instant::now());
         let closed = self.check_open(egress, WebRequestKind::Translation).err();
         closed.or_else(|| {
             let is_too_long = !wait.is_zero() && wait >= self.left();
@@ -163,6 +165,13 @@ impl TranscriptContext<'_> {
         };
         // Followers of the same fetch may have more time.
         error.with_retry_after(Some(wait)).for_one_caller()
+    }
+
+    /// The urgency of the fetch: that of its most urgent waiter. Nobody waits for a renewal, so that it counts as an
+    /// entry of a batch, or of the background if a background request began it.
+    pub(crate) fn urgency(&self) -> PermitUrgency {
+        let alone = self.ctx.urgency.min(Urgency::Batch);
+        PermitUrgency::OfWaiters { waiters: self.ctx.waiters.clone(), alone }
     }
 
     /// Reports a wait for the rate limiter, unless it is short.
@@ -187,8 +196,8 @@ impl TranscriptContext<'_> {
         };
         let urgency = match kind {
             // Every request that gets a 400 from the player waits for the page.
-            WebRequestKind::Page => Urgent::Always,
-            _ => Urgent::While(self.ctx.waiters.clone()),
+            WebRequestKind::Page => PermitUrgency::Interactive,
+            _ => self.urgency(),
         };
         // The wait keeps the batch slot, so that no more entries queue than may run.
         let announce = |wait: Duration| self.announce(wait);

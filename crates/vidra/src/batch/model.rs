@@ -6,9 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::source::SourceId;
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
+use crate::list::SourceId;
 use crate::transcript::{
     Chunk, ChunkQuery, Languages, TimeRange, Transcript, TranscriptLine, TranscriptQuery,
 };

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::{Batch, BatchEvent, Events, NumberedEntry};
 use crate::context::{Context, Slot};
 use crate::error::{ErrorKind, Result};
 use crate::ident::{ChannelId, ChannelRef, PlaylistId, VideoId};
+use crate::list::{Availability, SourceId};
 use crate::resource::channel;
-use crate::resource::playlist::{Availability, Entries, Entry};
+use crate::resource::playlist::{Entries, Entry};
 
 /// The videos of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,22 +23,6 @@ pub enum BatchSource {
     Playlist(PlaylistId),
     /// The uploads of a channel, newest first.
     Channel(ChannelRef),
-}
-
-/// The kind and the id of the source of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "type", content = "id", rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum SourceId {
-    /// A list of videos.
-    Videos,
-    /// A playlist.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    Playlist(PlaylistId),
-    /// A channel.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    Channel(ChannelId),
 }
 
 /// The id and the size of the source, known after listing.

@@ -11,7 +11,7 @@ use super::flight::Lead;
 use super::renewal::Renewal;
 use super::{Cache, Key};
 use crate::context::waiters::Waiters;
-use crate::context::{Bill, Context, Slot};
+use crate::context::{Context, Slot};
 use crate::error::Result;
 use crate::store::Record;
 use crate::transport::{BoxFuture, traced};
@@ -74,7 +74,7 @@ impl Cache {
         paid.extend(unpaid.drain(..free.min(unpaid.len())));
         // A background renewal does not hold the slot of the operation that began it.
         let charged = (paid, ctx.bill.clone(), ctx.slot.clone());
-        let background = (unpaid, Bill::default(), Slot::not_needed());
+        let background = (unpaid, ctx.bill.without_payer(), Slot::not_needed());
         for (mut led, bill, slot) in [charged, background] {
             // Each call is a fetch of its own: nobody waits for a call that has another's record.
             while !led.is_empty() {

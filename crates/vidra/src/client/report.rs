@@ -13,7 +13,7 @@ use crate::resilience::breaker::Breaker;
 use crate::resilience::circuit::BreakerState;
 use crate::resilience::traffic::Calls;
 use crate::resource::Services;
-use crate::web::egress::Addresses;
+use crate::web::egress::pool::Addresses;
 use crate::web::{Web, WebRequestKind};
 
 /// The calls of a client to YouTube since it was built, and the state of its circuit breakers.

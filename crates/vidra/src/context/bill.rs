@@ -65,6 +65,8 @@ pub(crate) struct Bill {
     pub(crate) cost: Cost,
     /// The budget of the payer. `None` for no budget.
     pub(crate) allowance: Option<Allowance>,
+    /// The units of the default bucket that the payer leaves to others.
+    pub(crate) reserve: u32,
 }
 
 /// A charge for an attempt that was not sent yet. If it is dropped before [`Charged::sent`], it is
@@ -96,6 +98,8 @@ impl Drop for Charged {
 pub(crate) enum Refused {
     /// The quota of the service is exhausted.
     QuotaExhausted(Spent),
+    /// The rest of the quota is reserved for other payers.
+    QuotaReserved(Spent),
     /// The budget of the payer is exhausted.
     BudgetExhausted(Spent),
 }
@@ -120,7 +124,7 @@ impl Bill {
         if let Some(allowance) = &self.allowance {
             allowance.take(bucket, cost, now).map_err(Refused::BudgetExhausted)?;
         }
-        match ledger.charge(wanted, now) {
+        match ledger.charge(wanted, self.reserve, now) {
             Ok(charge) => {
                 self.cost.add(charge.cost);
                 Ok(charge)
@@ -129,7 +133,10 @@ impl Bill {
                 if let Some(allowance) = &self.allowance {
                     allowance.give_back(bucket, cost, now);
                 }
-                Err(Refused::QuotaExhausted(spent))
+                Err(match spent.is_reserved {
+                    true => Refused::QuotaReserved(spent),
+                    false => Refused::QuotaExhausted(spent),
+                })
             }
         }
     }
@@ -154,11 +161,17 @@ impl Bill {
         }
     }
 
-    /// Whether both have the same budget, so that both can pay or neither.
+    /// The bill of work that no caller pays for. It leaves the same reserve.
+    pub(crate) fn without_payer(&self) -> Self {
+        Self { reserve: self.reserve, ..Self::default() }
+    }
+
+    /// Whether both have the same budget and the same reserve, so that both can pay or neither.
     pub(crate) fn has_same_budget(&self, other: &Self) -> bool {
-        match (&self.allowance, &other.allowance) {
+        let is_same = match (&self.allowance, &other.allowance) {
             (Some(one), Some(other)) => one.is(other),
             (one, other) => one.is_none() && other.is_none(),
-        }
+        };
+        is_same && self.reserve == other.reserve
     }
 }

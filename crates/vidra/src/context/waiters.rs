@@ -38,21 +38,25 @@ pub(crate) struct WaiterCount(Arc<Taken>);
 #[derive(Debug, Default)]
 struct Taken {
     all: AtomicUsize,
-    /// The number of single requests. The others are batch entries, which are less urgent.
-    urgent: AtomicUsize,
+    /// The number of single requests.
+    interactive: AtomicUsize,
+    /// The number of batch entries.
+    batch: AtomicUsize,
     /// The number of guards of the leader.
     leaders: AtomicUsize,
-    /// Wakes work that ends without waiters.
-    left: Notify,
+    /// Wakes work that ends without waiters, or that waits for more urgent ones.
+    changed: Notify,
 }
 
-/// How urgent a waiter is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How urgent a waiter is. The least urgent comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
-    /// A single request.
-    Interactive,
+    /// A background job.
+    Background,
     /// An entry of a batch.
     Batch,
+    /// A single request.
+    Interactive,
 }
 
 /// Counts as one waiter until it is dropped.
@@ -66,8 +70,10 @@ pub(crate) struct WaiterGuard {
 impl WaiterCount {
     pub(crate) fn take(&self, urgency: Urgency) -> WaiterGuard {
         self.0.all.fetch_add(1, Ordering::Relaxed);
-        if urgency == Urgency::Interactive {
-            self.0.urgent.fetch_add(1, Ordering::Relaxed);
+        let others = self.0.of(urgency).map(|count| count.fetch_add(1, Ordering::Relaxed));
+        if others == Some(0) {
+            // The fetch may have become more urgent.
+            self.0.changed.notify_waiters();
         }
         WaiterGuard { count: self.clone(), urgency, is_leader: false }
     }
@@ -83,6 +89,29 @@ impl WaiterCount {
     pub(crate) fn taken(&self) -> usize {
         self.0.all.load(Ordering::Relaxed)
     }
+
+    /// The urgency of the most urgent waiter. `None` without waiters.
+    fn urgency(&self) -> Option<Urgency> {
+        let has = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
+        let Taken { all, interactive, batch, .. } = &*self.0;
+        let waiting = [
+            (interactive, Urgency::Interactive),
+            (batch, Urgency::Batch),
+            (all, Urgency::Background),
+        ];
+        waiting.into_iter().find(|(count, _)| has(count)).map(|(_, urgency)| urgency)
+    }
+}
+
+impl Taken {
+    /// The count of this urgency. Background jobs are counted only among all waiters.
+    fn of(&self, urgency: Urgency) -> Option<&AtomicUsize> {
+        match urgency {
+            Urgency::Interactive => Some(&self.interactive),
+            Urgency::Batch => Some(&self.batch),
+            Urgency::Background => None,
+        }
+    }
 }
 
 impl Clone for WaiterGuard {
@@ -97,13 +126,13 @@ impl Clone for WaiterGuard {
 impl Drop for WaiterGuard {
     fn drop(&mut self) {
         self.count.0.all.fetch_sub(1, Ordering::Relaxed);
-        if self.urgency == Urgency::Interactive {
-            self.count.0.urgent.fetch_sub(1, Ordering::Relaxed);
+        if let Some(count) = self.count.0.of(self.urgency) {
+            count.fetch_sub(1, Ordering::Relaxed);
         }
         if self.is_leader {
             self.count.0.leaders.fetch_sub(1, Ordering::Relaxed);
         }
-        self.count.0.left.notify_waiters();
+        self.count.0.changed.notify_waiters();
     }
 }
 
@@ -140,34 +169,46 @@ impl Waiters {
         if self.runs_without_waiters || self.flights.is_empty() {
             return pending().await;
         }
+        self.wait_until(Self::is_gone).await;
+    }
+
+    /// Waits until a waiter that is more urgent than this joins. It never returns if the work has no flights.
+    pub(crate) async fn more_urgent_than(&self, urgency: Urgency) {
+        if self.flights.is_empty() {
+            return pending().await;
+        }
+        self.wait_until(|waiters| waiters.urgency() > Some(urgency)).await;
+    }
+
+    async fn wait_until(&self, is_true: impl Fn(&Self) -> bool) {
         let mut notifies = vec![];
         self.collect(&mut notifies);
         loop {
-            let left = notifies.iter().map(|left| Box::pin(left.notified()));
-            let mut left: Vec<_> = left.collect();
+            let changed = notifies.iter().map(|changed| Box::pin(changed.notified()));
+            let mut changed: Vec<_> = changed.collect();
             // Enabled before the check, so that no wake-up is lost between the two.
-            for left in &mut left {
-                left.as_mut().enable();
+            for changed in &mut changed {
+                changed.as_mut().enable();
             }
-            if self.is_gone() {
+            if is_true(self) {
                 return;
             }
-            select_all(left).await;
+            select_all(changed).await;
         }
     }
 
     fn collect<'a>(&'a self, notifies: &mut Vec<&'a Notify>) {
         for Waiting { count, parent } in &self.flights {
-            notifies.push(&count.0.left);
+            notifies.push(&count.0.changed);
             if let Some(parent) = parent {
                 parent.collect(notifies);
             }
         }
     }
 
-    /// Whether a single request is among the waiters.
-    pub(crate) fn is_urgent(&self) -> bool {
-        self.flights.iter().any(|it| it.count.0.urgent.load(Ordering::Relaxed) > 0)
+    /// The urgency of the most urgent waiter. `None` without waiters.
+    pub(crate) fn urgency(&self) -> Option<Urgency> {
+        self.flights.iter().filter_map(|it| it.count.urgency()).max()
     }
 
     /// Combines waiters. The work continues without waiters if it does for one of them.
@@ -184,6 +225,8 @@ impl Waiters {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -222,18 +265,34 @@ mod tests {
     }
 
     #[test]
-    fn single_requests_are_urgent_and_batches_are_not() {
+    fn the_most_urgent_waiter_counts() {
         let count = WaiterCount::default();
         let waiters = Waiters::detached([count.clone()]);
+        assert_eq!(waiters.urgency(), None);
+        let background = count.take(Urgency::Background);
+        assert_eq!(waiters.urgency(), Some(Urgency::Background));
         let batch = count.take(Urgency::Batch);
-        assert!(!waiters.is_urgent());
         let single = count.take(Urgency::Interactive);
         let again = single.clone();
         drop(single);
-        assert!(waiters.is_urgent());
+        assert_eq!(waiters.urgency(), Some(Urgency::Interactive));
         drop(again);
-        assert!(!waiters.is_urgent());
-        drop(batch);
+        assert_eq!(waiters.urgency(), Some(Urgency::Batch));
+        drop((background, batch));
+        assert_eq!(waiters.urgency(), None);
         assert!(!waiters.is_gone(), "it runs without waiters");
+    }
+
+    #[tokio::test]
+    async fn work_notices_that_it_became_more_urgent() {
+        let count = WaiterCount::default();
+        let waiters = Waiters::new([count.clone()]);
+        let _background = count.take(Urgency::Background);
+        let mut joined = Box::pin(waiters.more_urgent_than(Urgency::Background));
+        assert!((&mut joined).now_or_never().is_none());
+        let _other = count.take(Urgency::Background);
+        assert!((&mut joined).now_or_never().is_none(), "no more urgent than before");
+        let _single = count.take(Urgency::Interactive);
+        joined.await;
     }
 }

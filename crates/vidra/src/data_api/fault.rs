@@ -22,6 +22,14 @@ impl Fault {
         Self::permanent(used_up(reason, what, spent))
     }
 
+    /// The rest of the quota is reserved for interactive requests, which can still pay.
+    pub(super) fn reserved(spent: Spent) -> Self {
+        let message = "The rest of the daily YouTube quota of this service is reserved for interactive requests; it \
+            is renewed at midnight Pacific time";
+        let error = Error::new(Reason::QuotaExhausted, message);
+        Self::permanent(error.with_retry_after(Some(spent.resets_in)).for_one_caller())
+    }
+
     /// The budget of one caller is exhausted. Other callers have their own.
     pub(super) fn budget_spent(spent: Spent) -> Self {
         let what = match spent.bucket {

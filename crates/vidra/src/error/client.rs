@@ -1,7 +1,6 @@
 //! Constructors of the errors that only a client returns.
 
 use std::error::Error as StdError;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Error, Reason};
@@ -40,9 +39,5 @@ impl Error {
 
     pub(crate) fn is_for_one_caller(&self) -> bool {
         self.inner.is_for_one_caller
-    }
-
-    pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.with(|inner| inner.source = Some(Arc::from(source.into())))
     }
 }

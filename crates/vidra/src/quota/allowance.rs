@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use super::counts::{Tally, UnitCounts};
-use super::day::{date, until_reset};
+use super::day::date;
 use super::{Bucket, Charge, Spent};
 
 /// The daily budget of one caller for each bucket, and what the caller used. The budget resets with
@@ -122,7 +122,7 @@ impl Allowance {
         let used =
             account.counts.tally(&date, &account.name).count(bucket).used.saturating_add(cost);
         if account.limit(bucket).is_some_and(|limit| used > limit) {
-            return Err(Spent { bucket, resets_in: until_reset(now) });
+            return Err(Spent::new(bucket, now));
         }
         account.tally_mut(&date).count_mut(bucket).used = used;
         Ok(())

@@ -135,7 +135,7 @@ fn review_s10_a_power_cut_loses_only_charges_since_the_last_sync() {
                 let process = rng.usize(..2);
                 match rng.u32(..10) {
                     0..6 => {
-                        ledgers[process].charge(Bucket::Default, now()).unwrap();
+                        ledgers[process].charge(Bucket::Default, 0, now()).unwrap();
                         charged += 1;
                     }
                     6..8 => {
@@ -179,8 +179,8 @@ fn review_s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
     syncer.sync().unwrap();
     assert_eq!(disk.content().syncs, 0, "nothing was charged");
     for _ in 0..50 {
-        ledger.charge(Bucket::Default, now()).unwrap();
-        other.charge(Bucket::Default, now()).unwrap();
+        ledger.charge(Bucket::Default, 0, now()).unwrap();
+        other.charge(Bucket::Default, 0, now()).unwrap();
     }
     syncer.sync().unwrap();
     assert_eq!(disk.content().syncs, 1, "one for the charges of both processes");
@@ -191,7 +191,7 @@ fn review_s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
     other_syncer.sync().unwrap();
     assert_eq!(disk.content().syncs, 2);
     for expected in [3, 4, 5] {
-        ledger.charge(Bucket::Default, now()).unwrap();
+        ledger.charge(Bucket::Default, 0, now()).unwrap();
         syncer.sync().unwrap();
         assert_eq!(disk.content().syncs, expected);
     }
@@ -205,7 +205,7 @@ fn review_s10_a_copy_whose_sync_failed_is_written_again() {
         let disk = Arc::new(DiskDouble::default());
         let (ledger, mut syncer) = (open(&disk), copies(&disk));
         for is_failing in [false, true, false] {
-            ledger.charge(Bucket::Default, now()).unwrap();
+            ledger.charge(Bucket::Default, 0, now()).unwrap();
             if is_failing {
                 disk.content().fails_next_sync = true;
                 syncer.sync().unwrap_err();
@@ -227,7 +227,7 @@ fn review_s10_one_readable_copy_is_enough_and_none_is_reported() {
         let disk = Arc::new(DiskDouble::default());
         let (ledger, mut syncer) = (open(&disk), copies(&disk));
         for _ in 0..2 {
-            ledger.charge(Bucket::Default, now()).unwrap();
+            ledger.charge(Bucket::Default, 0, now()).unwrap();
             syncer.sync().unwrap();
         }
         disk
@@ -260,7 +260,7 @@ fn review_s10_one_readable_copy_is_enough_and_none_is_reported() {
             assert_eq!(used(&ledger), expected.unwrap_or(0), "{damaged:?}");
             assert_eq!(ledger.health(now()).is_incomplete, expected.is_none(), "{damaged:?}");
             // The next charge and sync repair it.
-            ledger.charge(Bucket::Default, now()).unwrap();
+            ledger.charge(Bucket::Default, 0, now()).unwrap();
             copies(&disk).sync().unwrap();
             disk.cut_power(&mut Rng::with_seed(2));
             assert_eq!(used(&open(&disk)), expected.unwrap_or(0) + 1, "{damaged:?}");

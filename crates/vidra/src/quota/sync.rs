@@ -199,7 +199,7 @@ mod tests {
         let (ledger, path, now) = ledger(&folder);
         let working = |extension| fs::read(path.with_extension(extension)).unwrap_or_default();
         for extension in ["json.2", "json.1", "json.2"] {
-            ledger.charge(Bucket::Default, now).unwrap();
+            ledger.charge(Bucket::Default, 0, now).unwrap();
             wait_until(|| working(extension) == working("json"));
         }
         assert_ne!(working("json.1"), working("json"));
@@ -211,11 +211,11 @@ mod tests {
         let (ledger, path, now) = ledger(&folder);
         let [first, second] = ["json.1", "json.2"].map(|it| path.with_extension(it));
         let is_synced = |copy| fs::read(copy).ok() == fs::read(&path).ok();
-        ledger.charge(Bucket::Default, now).unwrap();
+        ledger.charge(Bucket::Default, 0, now).unwrap();
         wait_until(|| is_synced(&second));
         fs::remove_file(&first).unwrap();
         fs::create_dir(&first).unwrap();
-        ledger.charge(Bucket::Default, now).unwrap();
+        ledger.charge(Bucket::Default, 0, now).unwrap();
         wait_until(|| ledger.health(now).is_failing);
         assert_eq!(ledger.quota(now).buckets[0].used, 2);
         fs::remove_dir(&first).unwrap();

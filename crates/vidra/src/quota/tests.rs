@@ -33,8 +33,8 @@ fn the_day_ends_at_midnight_in_los_angeles_whatever_its_length() {
 fn counts_start_from_zero_at_midnight_and_not_before() {
     let ledger = Ledger::in_memory(QuotaLimits::default());
     let before = at("2026-11-16T07:59:59Z");
-    ledger.charge(Bucket::Default, before).unwrap();
-    let search = ledger.charge(Bucket::Search, before).unwrap();
+    ledger.charge(Bucket::Default, 0, before).unwrap();
+    let search = ledger.charge(Bucket::Search, 0, before).unwrap();
     ledger.exhaust(&search, None, before);
     assert_eq!(used(&ledger, before), [("default", 1, 9999), ("search", 1, 0)]);
     let after = at("2026-11-16T08:00:00Z");
@@ -46,12 +46,12 @@ fn an_exhausted_bucket_rejects_charges_and_does_not_affect_the_other() {
     let limits = QuotaLimits { default: 2, search: SearchBilling::OwnBucket(1) };
     let ledger = Ledger::in_memory(limits);
     let now = at("2026-11-15T12:00:00Z");
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 1);
-    let refused = ledger.charge(Bucket::Search, now).unwrap_err();
+    assert_eq!(ledger.charge(Bucket::Search, 0, now).unwrap().cost, 1);
+    let refused = ledger.charge(Bucket::Search, 0, now).unwrap_err();
     assert_eq!((refused.bucket, refused.resets_in.as_secs()), (Bucket::Search, 20 * 3600));
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
-    assert!(ledger.charge(Bucket::Default, now).is_err());
+    assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1);
+    assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1);
+    assert!(ledger.charge(Bucket::Default, 0, now).is_err());
     assert_eq!(used(&ledger, now), [("default", 2, 0), ("search", 1, 0)]);
 }
 
@@ -59,9 +59,9 @@ fn an_exhausted_bucket_rejects_charges_and_does_not_affect_the_other() {
 fn an_exhausted_quota_of_the_platform_overrides_our_count() {
     let ledger = Ledger::in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
-    let charge = ledger.charge(Bucket::Default, now).unwrap();
+    let charge = ledger.charge(Bucket::Default, 0, now).unwrap();
     ledger.exhaust(&charge, None, now);
-    assert!(ledger.charge(Bucket::Default, now).is_err());
+    assert!(ledger.charge(Bucket::Default, 0, now).is_err());
     assert_eq!(used(&ledger, now), [("default", 1, 0), ("search", 0, 100)]);
 }
 
@@ -70,10 +70,10 @@ fn searches_can_share_the_default_bucket() {
     let ledger =
         Ledger::in_memory(QuotaLimits { default: 250, search: SearchBilling::Shared(100) });
     let now = at("2026-11-15T12:00:00Z");
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 100);
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 100);
-    assert!(ledger.charge(Bucket::Search, now).is_err(), "50 are left and a search costs 100");
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
+    assert_eq!(ledger.charge(Bucket::Search, 0, now).unwrap().cost, 100);
+    assert_eq!(ledger.charge(Bucket::Search, 0, now).unwrap().cost, 100);
+    assert!(ledger.charge(Bucket::Search, 0, now).is_err(), "50 are left and a search costs 100");
+    assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1);
     assert_eq!(used(&ledger, now), [("default", 201, 49)]);
 }
 
@@ -84,8 +84,8 @@ fn counts_survive_a_restart() {
     let now = at("2026-11-15T12:00:00Z");
     let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
     let first = open();
-    first.charge(Bucket::Default, now).unwrap();
-    let search = first.charge(Bucket::Search, now).unwrap();
+    first.charge(Bucket::Default, 0, now).unwrap();
+    let search = first.charge(Bucket::Search, 0, now).unwrap();
     first.exhaust(&search, None, now);
     drop(first);
     assert_eq!(used(&open(), now), [("default", 1, 9999), ("search", 1, 0)]);
@@ -104,7 +104,7 @@ fn processes_with_one_file_count_together() {
     let granted: usize = std::thread::scope(|scope| {
         let counts = ledgers.each_ref().map(|ledger| {
             scope.spawn(move || {
-                (0..100).filter(|_| ledger.charge(Bucket::Default, now).is_ok()).count()
+                (0..100).filter(|_| ledger.charge(Bucket::Default, 0, now).is_ok()).count()
             })
         });
         counts.into_iter().map(|count| count.join().unwrap()).sum()
@@ -123,7 +123,7 @@ fn review_s10_o6_an_unreadable_ledger_counts_on_and_is_reported_until_the_day_en
         fs::write(&file, junk).unwrap();
         let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
         let ledger = open();
-        assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1, "{junk}");
+        assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1, "{junk}");
         assert_eq!(used(&ledger, now)[0], ("default", 1, 9999), "{junk}");
         // A restart, and another process, know it too.
         for ledger in [&ledger, &open()] {
@@ -144,11 +144,11 @@ fn review_o6_a_ledger_that_cannot_be_written_counts_in_memory_and_is_reported() 
     let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
     let ledger = open();
     assert!(ledger.health(now).is_failing, "before the first charge");
-    ledger.charge(Bucket::Default, now).unwrap();
-    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     assert_eq!(used(&ledger, now)[0], ("default", 2, 9998));
     fs::remove_file(&blocker).unwrap();
-    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     assert_eq!(ledger.health(now), LedgerHealth::default());
     assert_eq!(used(&open(), now)[0], ("default", 3, 9997));
 }
@@ -177,7 +177,7 @@ fn the_ledger_of_an_earlier_version_is_read_once() {
     let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
     let ledger = open();
     assert_eq!(used(&ledger, now), [("default", 7, 9993), ("search", 1, 0)]);
-    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     assert_eq!(used(&open(), now), [("default", 8, 9992), ("search", 1, 0)]);
     assert_eq!(ledger.health(now), LedgerHealth::default());
 }
@@ -189,21 +189,21 @@ fn counts_survive_a_file_that_fails_for_a_while() {
     let now = at("2026-11-15T12:00:00Z");
     let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
     let (ledger, other) = (open(), open());
-    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     let aside = folder.path().join("aside");
     fs::rename(&file, &aside).unwrap();
     fs::create_dir(&file).unwrap();
     for _ in 0..3 {
-        ledger.charge(Bucket::Default, now).unwrap();
+        ledger.charge(Bucket::Default, 0, now).unwrap();
     }
-    let search = ledger.charge(Bucket::Search, now).unwrap();
+    let search = ledger.charge(Bucket::Search, 0, now).unwrap();
     ledger.exhaust(&search, None, now);
     assert_eq!(used(&ledger, now), [("default", 4, 9996), ("search", 1, 0)]);
     fs::remove_dir(&file).unwrap();
     fs::rename(&aside, &file).unwrap();
     // The count of another process is included too.
-    other.charge(Bucket::Default, now).unwrap();
-    ledger.charge(Bucket::Default, now).unwrap();
+    other.charge(Bucket::Default, 0, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     // It does not wait for the lock of a file that failed, and the thread of `other` may hold it for a moment.
     let is_stored = (0..1_000).any(|_| {
         ledger.quota(now);
@@ -222,7 +222,7 @@ fn a_lock_that_is_never_released_delays_only_the_first_charge() {
     held.lock().unwrap();
     let begun = std::time::Instant::now();
     for _ in 0..100 {
-        ledger.charge(Bucket::Default, now).unwrap();
+        ledger.charge(Bucket::Default, 0, now).unwrap();
     }
     let took = begun.elapsed();
     // Only the first charge waits a second. If each one did, it would be 100.
@@ -230,7 +230,7 @@ fn a_lock_that_is_never_released_delays_only_the_first_charge() {
     assert!(took < Duration::from_secs(30), "each charge waited: {took:?}");
     assert_eq!(used(&ledger, now)[0], ("default", 100, 9900));
     drop(held);
-    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     let reopened = Ledger::in_file(QuotaLimits::default(), file, now);
     assert_eq!(used(&reopened, now)[0], ("default", 101, 9899));
 }
@@ -244,7 +244,7 @@ fn a_charge_waits_for_a_lock_that_is_released() {
     let held = fs::File::open(file.with_extension("lock")).unwrap();
     held.lock().unwrap();
     std::thread::scope(|scope| {
-        let charged = scope.spawn(|| ledger.charge(Bucket::Default, now).unwrap());
+        let charged = scope.spawn(|| ledger.charge(Bucket::Default, 0, now).unwrap());
         // Long enough to matter, and far below the timeout of a second.
         let met = std::time::Instant::now() + Duration::from_millis(50);
         while std::time::Instant::now() < met {
@@ -266,11 +266,11 @@ fn review_s10_a_working_copy_cut_at_any_byte_is_replaced_by_a_synced_one() {
     let open = || Ledger::in_file(QuotaLimits::default(), file.clone(), now);
     let running = open();
     for _ in 0..1_234 {
-        running.charge(Bucket::Default, now).unwrap();
+        running.charge(Bucket::Default, 0, now).unwrap();
     }
     // Dropping a ledger completes its last sync.
     let syncing = open();
-    let search = syncing.charge(Bucket::Search, now).unwrap();
+    let search = syncing.charge(Bucket::Search, 0, now).unwrap();
     syncing.exhaust(&search, None, now);
     drop(syncing);
     let counted = [("default", 1_234, 8_766), ("search", 1, 0)];
@@ -297,7 +297,7 @@ fn charges_with_times_around_midnight_are_all_counted() {
     let ledger = Ledger::in_memory(QuotaLimits::default());
     let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
     for now in [after, before, after, before, after] {
-        ledger.charge(Bucket::Default, now).unwrap();
+        ledger.charge(Bucket::Default, 0, now).unwrap();
     }
     assert_eq!(used(&ledger, before)[0], ("default", 2, 9998));
     assert_eq!(used(&ledger, after)[0], ("default", 3, 9997));
@@ -307,7 +307,7 @@ fn charges_with_times_around_midnight_are_all_counted() {
 fn an_exhausted_quota_of_yesterday_does_not_close_today() {
     let ledger = Ledger::in_memory(QuotaLimits::default());
     let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
-    let charge = ledger.charge(Bucket::Default, before).unwrap();
+    let charge = ledger.charge(Bucket::Default, 0, before).unwrap();
     ledger.exhaust(&charge, None, after);
     ledger.refund(&charge, after);
     assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
@@ -336,9 +336,9 @@ fn review_s9_a_wrong_clock_never_lowers_a_count_nor_forgets_an_exhausted_bucket(
     ];
     for ledger in ledgers {
         for _ in 0..5 {
-            ledger.charge(Bucket::Default, now).unwrap();
+            ledger.charge(Bucket::Default, 0, now).unwrap();
         }
-        let search = ledger.charge(Bucket::Search, now).unwrap();
+        let search = ledger.charge(Bucket::Search, 0, now).unwrap();
         ledger.exhaust(&search, None, now);
         let counted = [("default", 5, 9995), ("search", 1, 0)];
         for time in wrong.map(at) {
@@ -346,11 +346,11 @@ fn review_s9_a_wrong_clock_never_lowers_a_count_nor_forgets_an_exhausted_bucket(
             assert_eq!(used(&ledger, now), counted, "a report at {time}");
         }
         for time in wrong.map(at) {
-            ledger.charge(Bucket::Default, time).unwrap();
+            ledger.charge(Bucket::Default, 0, time).unwrap();
             assert_eq!(used(&ledger, time)[0], ("default", 1, 9999), "{time}");
             assert_eq!(used(&ledger, now), counted, "a charge at {time}");
         }
-        ledger.charge(Bucket::Search, now).unwrap_err();
+        ledger.charge(Bucket::Search, 0, now).unwrap_err();
     }
     // A restart with a wrong clock.
     for time in wrong.map(at) {
@@ -363,8 +363,8 @@ fn review_s9_a_wrong_clock_never_lowers_a_count_nor_forgets_an_exhausted_bucket(
 fn a_refund_restores_the_units() {
     let ledger = Ledger::in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
-    let charge = ledger.charge(Bucket::Default, now).unwrap();
-    ledger.charge(Bucket::Default, now).unwrap();
+    let charge = ledger.charge(Bucket::Default, 0, now).unwrap();
+    ledger.charge(Bucket::Default, 0, now).unwrap();
     ledger.refund(&charge, now);
     assert_eq!(used(&ledger, now)[0], ("default", 1, 9999));
 }

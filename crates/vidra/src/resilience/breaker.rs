@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::changes::Changes;
 use super::circuit::{Admission, BreakerState, Circuit};
 use super::outcome::CallOutcome;
 
@@ -132,6 +133,8 @@ pub(crate) struct Breaker {
     /// The name in logs and metrics.
     pub(crate) name: String,
     is_logged: bool,
+    /// Counts the openings and closings, if a caller stores the state of the breaker.
+    changes: Option<Changes>,
     /// Held only briefly and never across an await.
     counting: Mutex<Counting>,
 }
@@ -139,7 +142,12 @@ pub(crate) struct Breaker {
 impl Breaker {
     pub(crate) fn new(name: impl Into<String>, policy: BreakerPolicy, now: Instant) -> Self {
         let counting = Mutex::new(Counting::new(policy, now));
-        Self { name: name.into(), is_logged: true, counting }
+        Self { name: name.into(), is_logged: true, changes: None, counting }
+    }
+
+    /// Counts the openings and closings of the breaker.
+    pub(crate) fn reporting_to(self, changes: Changes) -> Self {
+        Self { changes: Some(changes), ..self }
     }
 
     /// A breaker without log lines, for a user that logs the failures itself.
@@ -156,6 +164,22 @@ impl Breaker {
     pub(crate) fn admit(self: &Arc<Self>, now: Instant) -> Result<Pass, Duration> {
         let admission = self.lock().circuit.admit(now).map_err(|((), wait)| wait)?;
         Ok(Pass { breaker: Arc::clone(self), admission })
+    }
+
+    /// The number of consecutive openings and the rest of the pause, which is zero if the breaker is half-open. `None`
+    /// if it is closed.
+    pub(crate) fn pause(&self, now: Instant) -> Option<(u32, Duration)> {
+        self.lock().circuit.opened(now).map(|((), times, left)| (times, left))
+    }
+
+    /// Opens the breaker as it was in an earlier process. It never shortens a pause, and opens for no longer than its
+    /// policy allows.
+    pub(crate) fn restore(&self, times: u32, left: Duration, now: Instant) {
+        let mut counting = self.lock();
+        let longest = counting.policy.pause(u32::MAX, 1.0);
+        if !longest.is_zero() {
+            counting.circuit.restore((), times, left.min(longest), now);
+        }
     }
 
     pub(crate) fn state(&self, now: Instant) -> BreakerState {
@@ -176,6 +200,9 @@ impl Breaker {
 
     fn end(&self, admission: Admission, is_failure: Option<bool>) {
         let change = self.lock().end(admission, is_failure, Instant::now(), fastrand::f64);
+        if let (Some(changes), Some(_)) = (&self.changes, &change) {
+            changes.note();
+        }
         let what = self.name.as_str();
         match change.filter(|_| self.is_logged) {
             Some(Change::Opened { times: 1, pause }) => {

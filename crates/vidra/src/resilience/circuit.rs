@@ -56,6 +56,26 @@ impl<R: Copy> Circuit<R> {
         Some((opened.reason, opened.until - now))
     }
 
+    /// The reason, the number of consecutive openings and the rest of the pause, which is zero if the circuit is
+    /// half-open. `None` if it is closed.
+    pub(crate) fn opened(&self, now: Instant) -> Option<(R, u32, Duration)> {
+        let Opened { reason, times, until, .. } = self.opened.as_ref()?;
+        Some((*reason, *times, until.saturating_duration_since(now)))
+    }
+
+    /// Opens the circuit as it was in an earlier process. It never shortens a pause.
+    pub(crate) fn restore(&mut self, reason: R, times: u32, left: Duration, now: Instant) {
+        let until = now + left;
+        match &mut self.opened {
+            Some(opened) if opened.until >= until => opened.times = opened.times.max(times),
+            opened => {
+                let times = opened.as_ref().map_or(times, |opened| opened.times.max(times)).max(1);
+                *opened = Some(Opened { reason, times, until, is_probed: false });
+                self.openings += 1;
+            }
+        }
+    }
+
     /// The reason for a probe that is running.
     pub(crate) fn probed(&self) -> Option<R> {
         self.opened.as_ref().filter(|opened| opened.is_probed).map(|opened| opened.reason)

@@ -20,7 +20,7 @@ use crate::language::LanguageCode;
 use crate::region::CategoryQuery;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
-use crate::resource::{channel, chart, comment, feed, playlist, region, search, transcript, video};
+use crate::resource::{channel, chart, comment, feed, playlist, region, search, video};
 use crate::search::SearchQuery;
 use crate::transcript::{CaptionKind, TranscriptQuery};
 use crate::transport::BoxFuture;
@@ -261,7 +261,7 @@ impl Lookup {
                 }
                 Self::Transcript(id, query) => {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
-                    transcript::record::encode(web::one(&fetch, query).await?)
+                    Ok(web::one(&fetch, query).await?.to_record().into_boxed_slice().into())
                 }
             };
             body.map(Fetched::from)

@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+pub(crate) mod listing;
 pub(crate) mod of_channel;
 pub(crate) mod page;
 mod part;
@@ -27,7 +28,7 @@ use crate::resource::{Services, find_item};
 use crate::spool::{Body, Spool, SpooledList};
 use crate::video::{Include, Video};
 
-pub(crate) use entries::{Availability, Entries, Entry, EntryList, Start, all_entries};
+pub(crate) use entries::{Entries, Entry, EntryList, Start, all_entries};
 pub(crate) use part::first_videos;
 
 impl PlaylistInfo {

@@ -43,7 +43,7 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         Some("languages") => is::<Vec<Language>>,
         Some("categories") => is::<Vec<VideoCategory>>,
         Some("tracks") => is::<Vec<CaptionTrack>>,
-        Some("transcript") => transcript::record::is_valid,
+        Some("transcript") => transcript::is_valid,
         _ => return false,
     };
     is_valid(&record.body)

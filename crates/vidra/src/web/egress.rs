@@ -1,8 +1,10 @@
 //! The egress addresses: this machine's own, or one for each proxy. Each has its own rate limit,
 //! its own state with YouTube, and its own session from a watch page.
 
+pub(crate) mod pool;
+pub(crate) mod saved;
+
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,9 +12,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::WebRequestKind;
+use crate::context::waiters::Urgency;
 use crate::error::Reason;
-use crate::held::Held;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::resilience::changes::Changes;
 use crate::resilience::circuit::{Admission, BreakerState, Circuit, PROBE_TIME};
 use crate::resilience::pace::{Pace, Pacer};
 use crate::transport::Transport;
@@ -22,6 +25,8 @@ pub(crate) struct Egress {
     pub(crate) number: usize,
     /// The name in the log. A proxy has a number, because its URL can contain a password.
     name: String,
+    /// The name that identifies the address after a restart.
+    identity: String,
     pub(crate) transport: Arc<dyn Transport>,
     /// The circuit breakers for failures. Player and captions have one each, because either can
     /// fail alone.
@@ -36,8 +41,16 @@ pub(crate) struct Egress {
     /// Held during the fetch of a watch page, so that concurrent requests share one fetch.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    signals: Signals,
+}
+
+/// The signals that all addresses share.
+#[derive(Clone)]
+pub(crate) struct Signals {
     /// Wakes requests that wait for the end of a probe at any address.
-    probed: Arc<Notify>,
+    pub(crate) probed: Arc<Notify>,
+    /// Counts the changes of the addresses and of their circuit breakers.
+    pub(crate) changes: Changes,
 }
 
 struct State {
@@ -63,21 +76,23 @@ const MAX_PAUSE: Duration = Duration::from_secs(2 * 3600);
 const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
 
 impl Egress {
-    pub(crate) fn new(
-        name: String,
+    fn new(
         number: usize,
-        transport: Arc<dyn Transport>,
+        EgressAddress { name, identity, transport }: EgressAddress,
         settings: EgressLimits,
+        signals: &Signals,
         now: Instant,
     ) -> Self {
         let breaker = |of| {
             let name = format!("egress-{number}-{of}");
-            Arc::new(Breaker::new(name, settings.breaker, now))
+            let breaker = Breaker::new(name, settings.breaker, now);
+            Arc::new(breaker.reporting_to(signals.changes.clone()))
         };
         let state = State { circuit: Circuit::new(), no_translations_until: None, session: None };
         Self {
             number,
             name,
+            identity,
             transport,
             player: breaker("player"),
             timedtext: breaker("timedtext"),
@@ -86,7 +101,7 @@ impl Egress {
             block_pause: settings.block_pause,
             renewing: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
-            probed: Arc::default(),
+            signals: signals.clone(),
         }
     }
 
@@ -106,20 +121,59 @@ impl Egress {
 
     /// Admits a fetch that ends with this kind of request. After a pause it admits one probe.
     /// Otherwise it returns the reason and the remaining pause.
-    fn admit(&self, kind: WebRequestKind, now: Instant) -> Result<Admission, (Reason, Duration)> {
-        if let Some(wait) = self.fails(kind, now) {
-            return Err((Reason::Failing, wait));
-        }
+    fn admit(
+        &self,
+        kind: WebRequestKind,
+        urgency: Urgency,
+        now: Instant,
+    ) -> Result<Admission, (Reason, Duration)> {
         let circuit = &mut self.state().circuit;
-        let pace_wait = self.pacer.wait(now);
+        match self.refusal(circuit, kind, urgency, now) {
+            Some(refusal) => Err(refusal),
+            None => circuit.admit(now),
+        }
+    }
+
+    /// Why the address does not admit a fetch that ends with this kind of request, and for how long. The rate limiter
+    /// delays a fetch that was admitted, but refuses a probe.
+    fn refusal(
+        &self,
+        circuit: &Circuit<Reason>,
+        kind: WebRequestKind,
+        urgency: Urgency,
+        now: Instant,
+    ) -> Option<(Reason, Duration)> {
+        if let Some(wait) = self.fails(kind, now) {
+            return Some((Reason::Failing, wait));
+        }
+        let pace_wait = self.pacer.wait(urgency, now);
         if let Some(why) = circuit.probed() {
-            return Err((why, pace_wait.max(PROBE_TIME)));
+            return Some((why, pace_wait.max(PROBE_TIME)));
         }
         // A probe blocks all other requests, so it must not start with a wait for the rate limiter.
         if circuit.state(now) == BreakerState::HalfOpen && !pace_wait.is_zero() {
-            return Err((Reason::Paced, pace_wait));
+            return Some((Reason::Paced, pace_wait));
         }
-        circuit.admit(now)
+        circuit.pause(now)
+    }
+
+    /// Why a fetch that ends with this kind of request cannot be sent now, and for how long. It admits nothing.
+    fn wait(
+        &self,
+        kind: WebRequestKind,
+        urgency: Urgency,
+        now: Instant,
+    ) -> Option<(Reason, Duration)> {
+        let state = self.state();
+        let refusal = self.refusal(&state.circuit, kind, urgency, now);
+        let refusal = refusal.or_else(|| state.translation_pause(kind, now));
+        refusal.or_else(|| {
+            let mut wait = self.pacer.wait(urgency, now);
+            if kind == WebRequestKind::Translation {
+                wait = wait.max(self.translations.wait(urgency, now));
+            }
+            (!wait.is_zero()).then_some((Reason::Paced, wait))
+        })
     }
 
     fn is_probed(&self) -> bool {
@@ -133,11 +187,7 @@ impl Egress {
             return Some((Reason::Failing, wait));
         }
         let state = self.state();
-        state.circuit.pause(now).or_else(|| {
-            let until =
-                state.no_translations_until.filter(|_| kind == WebRequestKind::Translation)?;
-            (until > now).then(|| (Reason::TranslationLimited, until - now))
-        })
+        state.circuit.pause(now).or_else(|| state.translation_pause(kind, now))
     }
 
     /// Pauses translations after a rate limit, and returns the pause. Other requests continue.
@@ -148,6 +198,7 @@ impl Egress {
     ) -> Duration {
         let pause = retry_after.unwrap_or(TRANSLATION_PAUSE.min(self.block_pause)).min(MAX_PAUSE);
         self.state().no_translations_until = Some(now + pause);
+        self.signals.changes.note();
         pause
     }
 
@@ -165,7 +216,8 @@ impl Egress {
         // YouTube may recognise the old session.
         state.session = None;
         drop(state);
-        self.probed.notify_waiters();
+        self.signals.probed.notify_waiters();
+        self.signals.changes.note();
         let (address, reason) = (self.name.as_str(), why.code());
         let seconds = pause.as_secs_f64();
         // An unreachable proxy is probed every few seconds. One warning is enough.
@@ -198,6 +250,23 @@ impl Egress {
     }
 }
 
+impl State {
+    /// The rest of the pause of translations, if the request is one.
+    fn translation_pause(&self, kind: WebRequestKind, now: Instant) -> Option<(Reason, Duration)> {
+        let until = self.no_translations_until.filter(|_| kind == WebRequestKind::Translation)?;
+        (until > now).then(|| (Reason::TranslationLimited, until - now))
+    }
+}
+
+/// An egress address, as it is configured.
+pub(crate) struct EgressAddress {
+    /// The name in the log.
+    pub(crate) name: String,
+    /// The name that identifies the address after a restart. It has no credentials.
+    pub(crate) identity: String,
+    pub(crate) transport: Arc<dyn Transport>,
+}
+
 /// The limits of an egress address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EgressLimits {
@@ -206,129 +275,6 @@ pub(crate) struct EgressLimits {
     pub(crate) breaker: BreakerPolicy,
     /// The first pause after a block.
     pub(crate) block_pause: Duration,
-}
-
-/// The egress addresses for transcripts, and how many of them are unusable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Addresses {
-    /// The number of addresses: one for each proxy, or this machine's own.
-    pub all: usize,
-    /// Addresses that YouTube blocks or limits.
-    pub blocked: usize,
-    /// Proxies that are unreachable.
-    pub unreachable: usize,
-}
-
-/// All egress addresses, used in turn.
-pub(crate) struct Egresses {
-    all: Vec<Egress>,
-    next: AtomicUsize,
-    /// Wakes requests that wait for the end of a probe.
-    pub(crate) probed: Arc<Notify>,
-}
-
-/// Why no address is available.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Closed {
-    /// The reason and the wait of the address that becomes available first.
-    pub(crate) why: Reason,
-    pub(crate) wait: Duration,
-    /// The wait for the rate limiter of the first address whose pause is over.
-    pub(crate) pace_wait: Option<Duration>,
-    /// Whether a probe is running. Its end can open an address at any time.
-    pub(crate) is_probed: bool,
-}
-
-impl Egresses {
-    pub(crate) fn new(mut all: Vec<Egress>) -> Self {
-        debug_assert!(!all.is_empty(), "there is always this machine's own address");
-        let probed = Arc::default();
-        all.iter_mut().for_each(|egress| egress.probed = Arc::clone(&probed));
-        Self { all, next: AtomicUsize::new(0), probed }
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Whether all addresses fail for this kind of request.
-    pub(crate) fn are_failing(&self, kind: WebRequestKind, now: Instant) -> bool {
-        let is_failing = |egress: &Egress| egress.fails(kind, now).is_some();
-        let is_of_use =
-            |egress: &Egress| !is_failing(egress) && egress.unusable_reason(now).is_none();
-        self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
-    }
-
-    /// Adds the resources that the addresses hold at this moment.
-    pub(crate) fn held(&self, held: &mut Held) {
-        for egress in &self.all {
-            held.permits += egress.pacer.held() + egress.translations.held();
-            held.sessions += usize::from(egress.renewing.try_lock().is_err());
-            held.probes += usize::from(egress.is_probed());
-        }
-    }
-
-    /// The circuit breakers of all addresses, by number.
-    pub(crate) fn breakers(&self) -> impl Iterator<Item = &Breaker> {
-        self.all.iter().flat_map(|egress| [&*egress.player, &*egress.timedtext])
-    }
-
-    /// For each address, by number: why it is unusable, or `None`.
-    pub(crate) fn unusable_reasons(&self, now: Instant) -> impl Iterator<Item = Option<Reason>> {
-        self.all.iter().map(move |egress| egress.unusable_reason(now))
-    }
-
-    pub(crate) fn report(&self, now: Instant) -> Addresses {
-        let mut report = Addresses { all: self.count(), blocked: 0, unreachable: 0 };
-        for reason in self.unusable_reasons(now).flatten() {
-            match reason {
-                Reason::Unreachable => report.unreachable += 1,
-                _ => report.blocked += 1,
-            }
-        }
-        report
-    }
-
-    /// Chooses an address for a feed. Addresses take turns, and working addresses come first. If none works it returns
-    /// one of them, because YouTube serves feeds to addresses whose transcripts it blocks.
-    pub(crate) fn for_feed(&self, now: Instant) -> &Egress {
-        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.count();
-        let mut in_turn = self.all.iter().cycle().skip(first).take(self.count());
-        let usable = in_turn.find(|egress| egress.unusable_reason(now).is_none());
-        usable.unwrap_or(&self.all[first])
-    }
-
-    /// Chooses an address for a fetch that ends with this kind of request. It takes the unblocked
-    /// address with the shortest wait, and rotates among equal ones. It skips the addresses in
-    /// `tried`.
-    pub(crate) fn choose(
-        &self,
-        kind: WebRequestKind,
-        tried: &[usize],
-        now: Instant,
-    ) -> Result<InUse<'_>, Closed> {
-        let (before, after) =
-            self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
-        let is_untried = |egress: &&Egress| !tried.contains(&egress.number);
-        let mut in_turn: Vec<&Egress> = after.iter().chain(before).filter(is_untried).collect();
-        // Stable, so that equal addresses rotate.
-        in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
-        let mut refusals = Vec::with_capacity(self.count());
-        for egress in &in_turn {
-            match egress.admit(kind, now) {
-                Ok(admission) => return Ok(InUse { egress, admission }),
-                Err(refusal) => refusals.push(refusal),
-            }
-        }
-        let pace_waits = refusals.iter().filter(|(why, _)| *why == Reason::Paced);
-        let pace_wait = pace_waits.map(|(_, wait)| *wait).min();
-        let soonest = refusals.into_iter().min_by_key(|(_, wait)| *wait);
-        let (why, wait) = soonest.unwrap_or((Reason::Blocked, Duration::MAX));
-        // A probe of an address that was tried does not help.
-        let is_probed = in_turn.iter().any(|egress| egress.is_probed());
-        Err(Closed { why, wait, pace_wait, is_probed })
-    }
 }
 
 /// An address in use by a request.
@@ -342,7 +288,8 @@ impl InUse<'_> {
     /// block meanwhile.
     pub(crate) fn trusted(&self) {
         if self.egress.state().circuit.close(self.admission) {
-            self.egress.probed.notify_waiters();
+            self.egress.signals.probed.notify_waiters();
+            self.egress.signals.changes.note();
             tracing::info!(address = self.egress.name, "egress address resumed");
         }
     }
@@ -380,7 +327,7 @@ impl Drop for InUse<'_> {
     /// A probe without a result, perhaps after a cancellation, lets the next request probe.
     fn drop(&mut self) {
         if self.egress.state().circuit.abandon(self.admission) {
-            self.egress.probed.notify_waiters();
+            self.egress.signals.probed.notify_waiters();
         }
     }
 }

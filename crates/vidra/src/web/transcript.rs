@@ -7,7 +7,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::captions::{Reader, Token};
 use super::clients::Client;
-use super::egress::{Closed, Egress, InUse};
+use super::egress::pool::Closed;
+use super::egress::{Egress, InUse};
 use super::{TranscriptContext, WebRequestKind};
 use crate::context::no_waiters;
 use crate::error::{Error, Reason, Result};
@@ -93,11 +94,13 @@ impl<'a> Addresses<'a> {
         let fetch = self.fetch;
         let egresses = &fetch.web.egresses;
         loop {
-            let mut probed = pin!(egresses.probed.notified());
+            let mut probed = pin!(egresses.signals.probed.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
             probed.as_mut().enable();
             let now = Instant::now();
-            let chosen = egresses.choose(self.kind, &self.tried, now);
+            let urgency = fetch.urgency();
+            let before = urgency.now();
+            let chosen = egresses.choose(self.kind, before, &self.tried, now);
             let Closed { why, wait, pace_wait, is_probed } = match chosen {
                 Ok(egress) => {
                     self.tried.push(egress.number);
@@ -122,6 +125,7 @@ impl<'a> Addresses<'a> {
                 biased;
                 () = fetch.ctx.waiters.gone() => return Err(no_waiters()),
                 _ = timeout_at(until, probed) => {}
+                () = urgency.raised_from(before) => {}
             }
             if Instant::now() >= fetch.ctx.deadline {
                 return Err(Reason::TimedOut.error(fetch.id).for_one_caller());

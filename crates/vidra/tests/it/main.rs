@@ -2,6 +2,7 @@
 
 mod admission;
 mod allowance;
+mod background;
 mod batch;
 #[cfg(feature = "blocking")]
 mod blocking;
@@ -13,6 +14,8 @@ mod comment_search;
 mod composites;
 mod concurrency;
 mod details;
+mod egress_state;
+mod entries;
 mod faults;
 mod feed;
 mod feeds;

@@ -13,6 +13,7 @@ use crate::batch::Batches;
 use crate::cache::freshness::FOREVER;
 use crate::cache::{Cache, Limits};
 use crate::client::Vidra;
+use crate::context::waiters::Urgency;
 use crate::context::{Bill, CacheMode};
 use crate::data_api::DataApi;
 use crate::data_api::account::{ApiKey, CurrentAccount};
@@ -29,9 +30,10 @@ use crate::resource::lookup::{Lookup, SCHEMA};
 use crate::resource::stored::has_valid_body;
 use crate::spool::Spool;
 use crate::store::{Memory, Tiers};
-use crate::transport::Network;
+use crate::transport::{Network, Transport};
 use crate::video::Include;
-use crate::web::egress::{Egress, EgressLimits, Egresses};
+use crate::web::egress::pool::Egresses;
+use crate::web::egress::{EgressAddress, EgressLimits};
 use crate::web::feed::{ATTEMPT_TIMEOUT, FEED, Feeds};
 use crate::web::{PotProvider, Web, WebRequestKind};
 
@@ -124,20 +126,11 @@ impl Builder {
             attempt_timeout: self.attempt_timeout.min(ATTEMPT_TIMEOUT),
             ..sender()
         };
-        let count = self.proxies.len();
-        let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
-            let name = format!("proxy {number} of {count}");
-            Egress::new(name, number, proxy, settings, now)
-        });
-        let mut egresses: Vec<Egress> = proxies.collect();
-        if egresses.is_empty() {
-            let name = "this machine's address".to_owned();
-            egresses.push(Egress::new(name, 1, Arc::clone(&transport), settings, now));
-        }
+        let addresses = egress_addresses(self.proxies, &transport);
         let pot_transport = || Arc::clone(&transport);
         let web = Web {
             origin: self.web_url,
-            egresses: Egresses::new(egresses),
+            egresses: Egresses::new(addresses, settings, now),
             clients: self.clients,
             pot_provider: self
                 .pot_provider
@@ -188,6 +181,7 @@ impl Builder {
             patience: FOREVER,
             batch_deadline: self.batch_deadline,
             bill: Bill::default(),
+            urgency: Urgency::Interactive,
         })
     }
 
@@ -210,6 +204,28 @@ impl Builder {
         match faults.is_empty() {
             true => Ok(()),
             false => Err(Error::invalid("The settings are not valid", faults)),
+        }
+    }
+}
+
+/// The addresses of these proxies, or this machine's own address if there are none.
+fn egress_addresses(
+    proxies: Vec<Arc<dyn Transport>>,
+    own: &Arc<dyn Transport>,
+) -> Vec<EgressAddress> {
+    let count = proxies.len();
+    let address = |name, transport: Arc<dyn Transport>, unnamed: &str| {
+        let identity = transport.name().unwrap_or_else(|| unnamed.to_owned());
+        EgressAddress { name, identity, transport }
+    };
+    match count {
+        0 => vec![address("this machine's address".to_owned(), Arc::clone(own), "direct")],
+        _ => {
+            let proxies = proxies.into_iter().zip(1..);
+            let proxies = proxies.map(|(proxy, number)| {
+                address(format!("proxy {number} of {count}"), proxy, "proxy")
+            });
+            proxies.collect()
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::data_api::wire;
 use crate::error::Result;
 use crate::format::Moment;
 use crate::ident::{PlaylistId, VideoId};
+use crate::list::Availability;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
@@ -30,15 +31,6 @@ pub(crate) struct Entry {
     /// The publication time of the video, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<i64>,
-}
-
-/// Whether the video of an entry is available.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Availability {
-    Public,
-    Private,
-    Deleted,
 }
 
 impl Entry {

@@ -1,3 +1,4 @@
+use super::pool::{Closed, Egresses};
 use super::*;
 use crate::transport::Network;
 
@@ -8,14 +9,18 @@ fn egresses(count: usize, now: Instant) -> Egresses {
     let requests = Some(Pace { burst: 1, per_hour: 60 });
     let breaker = BreakerPolicy { failures: 5, first_pause: MINUTE, longest_pause: MINUTE };
     let settings = EgressLimits { requests, translations: None, breaker, block_pause: 10 * MINUTE };
-    let one =
-        |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), settings, now);
-    Egresses::new((1..=count).map(one).collect())
+    let one = |_| EgressAddress {
+        name: "one".to_owned(),
+        identity: "one".to_owned(),
+        transport: Arc::new(Network::new()),
+    };
+    Egresses::new((0..count).map(one).collect(), settings, now)
 }
 
 /// The number of the chosen address, which uses a permit.
 fn chosen(egresses: &Egresses, now: Instant) -> usize {
-    let in_use = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
+    let in_use =
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now).ok().unwrap();
     in_use.pacer.spend(now);
     egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
 }
@@ -39,7 +44,7 @@ async fn an_address_with_failing_captions_is_used_only_for_players() {
         pass.unwrap().record(Some(true));
     }
     let chosen = |kind| {
-        let in_use = egresses.choose(kind, &[], now).ok().unwrap();
+        let in_use = egresses.choose(kind, Urgency::Interactive, &[], now).ok().unwrap();
         egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
     };
     let order = [
@@ -57,7 +62,8 @@ async fn an_address_with_failing_captions_is_used_only_for_players() {
 async fn a_probe_does_not_start_before_its_turn() {
     let now = Instant::now();
     let egresses = egresses(1, now);
-    let egress = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
+    let egress =
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now).ok().unwrap();
     for _ in 0..12 {
         egress.pacer.spend(now);
     }
@@ -67,15 +73,18 @@ async fn a_probe_does_not_start_before_its_turn() {
     assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
     let refused = |now| {
         egresses
-            .choose(WebRequestKind::Captions, &[], now)
+            .choose(WebRequestKind::Captions, Urgency::Interactive, &[], now)
             .err()
             .map(|closed| (closed.why, closed.wait))
     };
     assert_eq!(refused(now + 9 * MINUTE), Some((Reason::UpstreamRateLimited, MINUTE)));
     let over = now + 11 * MINUTE;
     assert_eq!(refused(over), Some((Reason::Paced, MINUTE)), "until its turn comes");
-    let probe = egresses.choose(WebRequestKind::Captions, &[], over + MINUTE).ok().unwrap();
-    assert_eq!(probe.pacer.wait(over + MINUTE), Duration::ZERO);
+    let probe = egresses
+        .choose(WebRequestKind::Captions, Urgency::Interactive, &[], over + MINUTE)
+        .ok()
+        .unwrap();
+    assert_eq!(probe.pacer.wait(Urgency::Interactive, over + MINUTE), Duration::ZERO);
     probe.pacer.spend(over + MINUTE);
     assert_eq!(
         refused(over + MINUTE),
@@ -84,14 +93,18 @@ async fn a_probe_does_not_start_before_its_turn() {
     );
     assert_eq!(refused(over + 2 * MINUTE), Some((Reason::UpstreamRateLimited, PROBE_TIME)));
     probe.trusted();
-    assert!(egresses.choose(WebRequestKind::Captions, &[], over + 2 * MINUTE).is_ok());
+    assert!(
+        egresses
+            .choose(WebRequestKind::Captions, Urgency::Interactive, &[], over + 2 * MINUTE)
+            .is_ok()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     let start = Instant::now();
     let egresses = egresses(1, start);
-    let choose = |now| egresses.choose(WebRequestKind::Captions, &[], now);
+    let choose = |now| egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now);
     let (first, late) = (choose(start).ok().unwrap(), choose(start).ok().unwrap());
     let pause = first.blocked(Reason::Blocked, None, start);
     let over = start + pause;
@@ -114,8 +127,8 @@ async fn the_wait_is_for_the_first_available_address() {
     let now = Instant::now();
     let egresses = egresses(2, now);
     let (one, other) = (
-        egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap(),
-        egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap(),
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now).ok().unwrap(),
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now).ok().unwrap(),
     );
     one.blocked(Reason::Blocked, None, now);
     let over = now + 10 * MINUTE;
@@ -123,7 +136,8 @@ async fn the_wait_is_for_the_first_available_address() {
         one.pacer.spend(over);
     }
     other.blocked(Reason::Blocked, None, over - 9 * MINUTE);
-    let closed = |at| egresses.choose(WebRequestKind::Captions, &[], at).err();
+    let closed =
+        |at| egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], at).err();
     let expected = Closed {
         why: Reason::Blocked,
         wait: MINUTE,
@@ -131,7 +145,8 @@ async fn the_wait_is_for_the_first_available_address() {
         is_probed: false,
     };
     assert_eq!(closed(over), Some(expected));
-    let probe = egresses.choose(WebRequestKind::Captions, &[], over + MINUTE).ok();
+    let probe =
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], over + MINUTE).ok();
     assert!(probe.is_some(), "the second address is open first");
     assert!(closed(over + MINUTE).is_some_and(|closed| closed.is_probed));
 }
@@ -140,14 +155,18 @@ async fn the_wait_is_for_the_first_available_address() {
 async fn a_request_tries_every_address_once() {
     let now = Instant::now();
     let egresses = egresses(2, now);
-    let first = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
+    let first =
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, &[], now).ok().unwrap();
     first.blocked(Reason::Blocked, None, now);
     // The pause is over, but the rate limiter delays the second address.
     let over = now + 11 * MINUTE;
     let other = if first.number == 1 { 2 } else { 1 };
     egresses.all[other - 1].pacer.spend(over);
     let chosen = |tried: &[usize]| {
-        egresses.choose(WebRequestKind::Captions, tried, over).ok().map(|egress| egress.number)
+        egresses
+            .choose(WebRequestKind::Captions, Urgency::Interactive, tried, over)
+            .ok()
+            .map(|egress| egress.number)
     };
     assert_eq!(chosen(&[]), Some(first.number));
     assert_eq!(chosen(&[first.number]), Some(other));
@@ -158,7 +177,9 @@ async fn a_request_tries_every_address_once() {
 async fn a_probe_of_an_address_that_was_tried_is_not_waited_for() {
     let now = Instant::now();
     let egresses = egresses(2, now);
-    let choose = |tried: &[usize], now| egresses.choose(WebRequestKind::Captions, tried, now);
+    let choose = |tried: &[usize], now| {
+        egresses.choose(WebRequestKind::Captions, Urgency::Interactive, tried, now)
+    };
     for tried in [&[2][..], &[1]] {
         choose(tried, now).ok().unwrap().blocked(Reason::Blocked, None, now);
     }
