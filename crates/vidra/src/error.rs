@@ -93,7 +93,8 @@ impl Error {
         self.with(|inner| inner.details.push(line.into()))
     }
 
-    pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    /// Sets the cause. Logs show it, and callers of a service never see it.
+    pub fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.with(|inner| inner.source = Some(Arc::from(source.into())))
     }
 

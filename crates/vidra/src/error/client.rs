@@ -13,7 +13,7 @@ impl Error {
     }
 
     /// A bug. Only the log names the cause.
-    pub(crate) fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(Reason::Internal, "Something went wrong inside the service").with_source(cause)
     }
 
@@ -27,7 +27,8 @@ impl Error {
         Self::new(reason, message).with(|inner| inner.details = details)
     }
 
-    pub(crate) fn with_retry_after(self, wait: Option<Duration>) -> Self {
+    /// Sets the time after which a retry can help.
+    pub fn with_retry_after(self, wait: Option<Duration>) -> Self {
         self.with(|inner| inner.retry_after = wait)
     }
 

@@ -62,6 +62,12 @@ reasons! {
     BodyTooLarge = "body_too_large", InvalidInput, "Send a smaller body.";
     /// The service has no representation that the `Accept` header allows.
     NotAcceptable = "not_acceptable", InvalidInput, "Accept `application/json`.";
+    /// The request names more sources than a job may have.
+    TooManySources = "too_many_sources", InvalidInput, "Send fewer sources, or start several jobs.";
+    /// The `Idempotency-Key` was used for another request in the last 24 hours.
+    IdempotencyKeyReused = "idempotency_key_reused", InvalidInput, "Use a new key for a new request.";
+    /// The job has ended, or is in a state that does not allow this.
+    JobStateConflict = "job_state_conflict", InvalidInput, "Read the state of the job first.";
     /// The request body has the wrong media type.
     UnsupportedMediaType = "unsupported_media_type", InvalidInput, "Send `application/json`.";
 
@@ -92,6 +98,10 @@ reasons! {
     RouteNotFound = "route_not_found", NotFound, "Check the path against `/docs`.";
     /// The service has no such tool.
     ToolNotFound = "tool_not_found", NotFound, "Check the name with `vidra tools` or in `docs/tools.json`.";
+    /// There is no such job, or it belongs to another caller.
+    JobNotFound = "job_not_found", NotFound, "Check the id, and use the key that started the job.";
+    /// The operator has switched the library off.
+    LibraryOff = "library_off", NotFound, "Ask the operator to switch on the library.";
     /// The live stream or premiere has not started.
     NotStarted = "not_started", NotFound, "Repeat the request after it has ended.";
     /// The video has no captions.
@@ -122,11 +132,15 @@ reasons! {
     SearchQuotaExhausted = "search_quota_exhausted", QuotaExhausted, "Wait until midnight Pacific time (`Retry-After`), or use ids and handles.";
     /// The daily budget of this caller is used up.
     CallerBudgetExhausted = "caller_budget_exhausted", QuotaExhausted, "Wait until midnight Pacific time (`Retry-After`), or ask the operator for a larger budget.";
+    /// The unit budget of the job is used up.
+    UnitBudgetExhausted = "unit_budget_exhausted", QuotaExhausted, "Start another job with a larger `unitBudget`.";
 
     /// This caller sends too many requests.
     CallerRateLimited = "caller_rate_limited", RateLimited, "Wait for `Retry-After`.";
     /// Too many batches are running.
     TooManyBatches = "too_many_batches", RateLimited, "Wait for `Retry-After`.";
+    /// This caller has too many unfinished jobs.
+    TooManyJobs = "too_many_jobs", RateLimited, "Wait until a job has ended, or cancel one.";
     /// YouTube limits the requests of this service.
     UpstreamRateLimited = "upstream_rate_limited", RateLimited, "Wait for `Retry-After`.";
     /// YouTube limits the translations of this service.
@@ -156,6 +170,14 @@ reasons! {
     Failing = "upstream_failing", Unavailable, "Wait for `Retry-After`.";
     /// The service is at its limit.
     Overloaded = "overloaded", Unavailable, "Wait for `Retry-After`.";
+    /// The library file cannot be used now, for example because the disk is full or read-only.
+    LibraryUnavailable = "library_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the disk.";
+    /// The library file is damaged.
+    LibraryDamaged = "library_damaged", Unavailable, "The operator has to check the file, or restore a backup.";
+    /// The library file belongs to a newer release.
+    LibraryTooNew = "library_too_new", Unavailable, "The operator has to update vidra.";
+    /// Another process uses the library file.
+    LibraryInUse = "library_in_use", Unavailable, "The operator has to stop the other process first.";
     /// The service is shutting down.
     ShuttingDown = "shutting_down", Unavailable, "Wait for `Retry-After`.";
     /// YouTube did not answer before the deadline.

@@ -1,0 +1,324 @@
+//! Parses the JSON of a job request, and reports all faults at once.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use vidra::{
+    CaptionKind, DateRange, Error, LanguageCode, Languages, Reason, Result, TranscriptQuery,
+};
+
+use super::request::{JobRequest, JobSource};
+
+/// The maximum number of sources in a JSON request.
+pub(crate) const MAX_SOURCES: usize = 500;
+
+/// The maximum number of videos in a list.
+pub(crate) const MAX_VIDEOS: usize = 50_000;
+
+/// The maximum number of items that one job runs at once.
+const MAX_CONCURRENCY: u64 = 20;
+
+const MAX_NAME: usize = 100;
+
+impl JobRequest {
+    /// Parses `{"type", "sources", "since", "until", "limit", "lang", "translate", "captions", "concurrency",
+    /// "unitBudget", "name", "refresh"}`. Only `sources` is required.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] with one detail for each fault, and [`Reason::TooManySources`].
+    ///
+    /// ```
+    /// use vidra_library::{JobRequest, JobSource};
+    /// let body = serde_json::json!({"sources": ["@fermata", "PLsize50"], "since": "2026-01-31", "lang": "de,en"});
+    /// let (request, sources) = JobRequest::from_json(&body)?;
+    /// assert_eq!((request.concurrency, sources.len()), (4, 2));
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn from_json(body: &Value) -> Result<(Self, Vec<JobSource>)> {
+        let mut faults = vec![];
+        let members = object(body)?;
+        let request = options(members, &["sources"], &mut faults);
+        let sources = match members.get("sources") {
+            Some(value) => sources(value, &mut faults)?,
+            None => {
+                faults.push("sources: is required".to_owned());
+                vec![]
+            }
+        };
+        finish(faults, (request, sources))
+    }
+
+    /// Parses the options of a request whose sources come separately.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] with one detail for each fault.
+    pub fn from_options(options_json: &Value) -> Result<Self> {
+        let mut faults = vec![];
+        let request = options(object(options_json)?, &[], &mut faults);
+        finish(faults, request)
+    }
+
+    /// Parses a list of videos: one id or link a line, or one JSON text or object with `id` a line. Empty lines are
+    /// ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] with one detail for each of the first 20 faults, and [`Reason::TooManySources`].
+    pub fn parse_list(text: &str) -> Result<Vec<JobSource>> {
+        const SHOWN: usize = 20;
+        let (mut sources, mut faults) = (vec![], vec![]);
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        for (number, line) in lines {
+            if sources.len() >= MAX_VIDEOS {
+                return Err(too_many(MAX_VIDEOS));
+            }
+            match list_entry(line.trim()) {
+                Ok(source) => sources.push(source),
+                Err(fault) if faults.len() < SHOWN => {
+                    faults.push(format!("line {number}: {fault}"))
+                }
+                Err(_) => {}
+            }
+        }
+        if sources.is_empty() && faults.is_empty() {
+            faults.push("body: has no ids".to_owned());
+        }
+        finish(faults, sources)
+    }
+}
+
+fn list_entry(line: &str) -> Result<JobSource, String> {
+    let message = |error: Error| error.message().to_owned();
+    if !line.starts_with(['"', '{']) {
+        return JobSource::parse(line).map_err(message);
+    }
+    let value: Value = serde_json::from_str(line).map_err(|_| "is not valid JSON".to_owned())?;
+    let id = value.as_str().or_else(|| value.get("id")?.as_str());
+    JobSource::parse(id.ok_or("must be a text, or an object with id")?).map_err(message)
+}
+
+fn too_many(most: usize) -> Error {
+    Error::new(Reason::TooManySources, format!("A request may have at most {most} sources"))
+}
+
+fn object(body: &Value) -> Result<&Map<String, Value>> {
+    let wrong = || invalid(vec!["body: must be an object".to_owned()]);
+    body.as_object().ok_or_else(wrong)
+}
+
+fn invalid(faults: Vec<String>) -> Error {
+    Error::invalid("The request is not valid", faults)
+}
+
+fn finish<T>(faults: Vec<String>, read: T) -> Result<T> {
+    if faults.is_empty() { Ok(read) } else { Err(invalid(faults)) }
+}
+
+fn sources(value: &Value, faults: &mut Vec<String>) -> Result<Vec<JobSource>> {
+    let Some(texts) = value.as_array().filter(|texts| !texts.is_empty()) else {
+        faults.push("sources: must be a list of links or ids".to_owned());
+        return Ok(vec![]);
+    };
+    if texts.len() > MAX_SOURCES {
+        return Err(too_many(MAX_SOURCES));
+    }
+    let mut sources = vec![];
+    for (position, text) in (1..).zip(texts) {
+        match text.as_str().map(JobSource::parse) {
+            Some(Ok(source)) if sources.contains(&source) => {}
+            Some(Ok(source)) => sources.push(source),
+            Some(Err(error)) => faults.push(format!("sources.{position}: {}", error.message())),
+            None => faults.push(format!("sources.{position}: must be a text")),
+        }
+    }
+    Ok(sources)
+}
+
+/// Reads the options. Members with `other` names are read elsewhere.
+fn options(members: &Map<String, Value>, other: &[&str], faults: &mut Vec<String>) -> JobRequest {
+    let mut request = JobRequest::default();
+    let (mut since, mut until) = (None, None);
+    let mut query = TranscriptQuery::default();
+    for (name, value) in members {
+        let read = match name.as_str() {
+            name if other.contains(&name) => Ok(()),
+            "type" => match value.as_str() {
+                Some("transcripts") => Ok(()),
+                _ => Err("must be transcripts".to_owned()),
+            },
+            "name" => read_name(value).map(|name| request.name = name),
+            "since" => date(value, DateRange::parse_since).map(|date| since = date),
+            "until" => date(value, DateRange::parse_until).map(|date| until = date),
+            "limit" => number(value, 1, 1_000_000).map(|limit| request.limit = Some(limit)),
+            "lang" => languages(value).map(|languages| query.languages = languages),
+            "translate" => language(value).map(|code| query.translate = code),
+            "captions" => captions(value).map(|kind| query.captions = kind),
+            "concurrency" => number(value, 1, MAX_CONCURRENCY)
+                .map(|number| request.concurrency = number as usize),
+            "unitBudget" => {
+                number(value, 0, 1_000_000_000).map(|units| request.unit_budget = Some(units))
+            }
+            "refresh" => boolean(value).map(|refresh| request.refresh = refresh),
+            _ => Err("unknown field".to_owned()),
+        };
+        if let Err(fault) = read {
+            let shown: String = name.chars().take(40).filter(|it| !it.is_control()).collect();
+            faults.push(format!("{shown}: {fault}"));
+        }
+    }
+    match DateRange::new(since, until) {
+        Ok(dates) => request.dates = dates,
+        Err(error) => faults.extend(error.details().iter().cloned()),
+    }
+    request.transcript = query;
+    request
+}
+
+fn read_name(value: &Value) -> Result<Option<String>, String> {
+    let name = value.as_str().map(str::trim);
+    let is_good =
+        |name: &&str| name.chars().count() <= MAX_NAME && !name.contains(char::is_control);
+    match name.filter(is_good) {
+        Some("") => Ok(None),
+        Some(name) => Ok(Some(name.to_owned())),
+        None => Err(format!("must be a text of at most {MAX_NAME} characters")),
+    }
+}
+
+fn date(value: &Value, parse: fn(&str) -> Result<Timestamp>) -> Result<Option<Timestamp>, String> {
+    let text = value.as_str().unwrap_or_default().trim();
+    parse(text).map(Some).map_err(|error| error.message().to_owned())
+}
+
+/// Parses a whole number, also from a string.
+fn number(value: &Value, least: u64, most: u64) -> Result<u64, String> {
+    let number = match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        _ => None,
+    };
+    let is_within = |number: &u64| (least..=most).contains(number);
+    number.filter(is_within).ok_or_else(|| format!("must be a whole number from {least} to {most}"))
+}
+
+fn boolean(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Bool(value) => Ok(*value),
+        Value::String(text) if text == "true" => Ok(true),
+        Value::String(text) if text == "false" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+fn languages(value: &Value) -> Result<Languages, String> {
+    match value {
+        Value::String(text) if text.trim().is_empty() => Ok(Languages::default()),
+        Value::String(text) => Languages::parse(text).map_err(|error| error.message().to_owned()),
+        _ => Err("must be a language code, or several separated by commas".to_owned()),
+    }
+}
+
+fn language(value: &Value) -> Result<Option<LanguageCode>, String> {
+    match value {
+        Value::String(text) if text.trim().is_empty() => Ok(None),
+        Value::String(text) => {
+            LanguageCode::parse(text).map(Some).map_err(|error| error.message().to_owned())
+        }
+        _ => Err("must be a language code".to_owned()),
+    }
+}
+
+fn captions(value: &Value) -> Result<Option<CaptionKind>, String> {
+    let found = CaptionKind::ALL.iter().find(|(word, _)| value.as_str() == Some(word));
+    found.map(|(_, kind)| Some(*kind)).ok_or_else(|| "must be manual or auto".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_faults_are_reported_at_once() {
+        let body = json!({
+            "sources": ["https://evil.example/watch?v=dQw4w9WgXcQ", 7, "@fermata"], "type": "videos",
+            "since": "soon", "limit": 0, "lang": 1, "translate": "!", "captions": "both",
+            "concurrency": 21, "unitBudget": -1, "webhook": "x", "refresh": "maybe", "name": 1,
+        });
+        let error = JobRequest::from_json(&body).unwrap_err();
+        let mut named: Vec<&str> =
+            error.details().iter().map(|it| it.split(':').next().unwrap()).collect();
+        named.sort_unstable();
+        let expected = [
+            "captions",
+            "concurrency",
+            "lang",
+            "limit",
+            "name",
+            "refresh",
+            "since",
+            "sources.1",
+            "sources.2",
+            "translate",
+            "type",
+            "unitBudget",
+            "webhook",
+        ];
+        assert_eq!(named, expected, "{error:?}");
+        for body in [json!({}), json!({"sources": []}), json!([]), json!({"sources": "@fermata"})] {
+            let error = JobRequest::from_json(&body).unwrap_err();
+            assert_eq!((error.reason(), error.details().len()), (Reason::InvalidInput, 1));
+        }
+        let body = json!({"sources": ["@fermata"], "since": "2026-02-01", "until": "2026-01-01"});
+        JobRequest::from_json(&body).unwrap_err();
+    }
+
+    #[test]
+    fn sources_are_links_and_ids_of_every_kind() {
+        let kinds = [
+            ("dQw4w9WgXcQ", "video"),
+            ("https://youtu.be/dQw4w9WgXcQ?t=3", "video"),
+            ("https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PLsize50", "playlist"),
+            ("PLsize50", "playlist"),
+            ("@fermata", "channel"),
+            ("UCB-2_pXPtFYDifLXZF-S8PA", "channel"),
+            ("https://www.youtube.com/c/fermata", "channel"),
+        ];
+        for (text, kind) in kinds {
+            let source = JobSource::parse(text).unwrap();
+            assert_eq!(source.kind(), kind, "{text}");
+            // Sources are stored as text.
+            assert_eq!(JobSource::parse(&source.to_string()).unwrap(), source, "{text}");
+        }
+        for text in ["", "a b", "https://youtube.com.evil.example/watch?v=dQw4w9WgXcQ"] {
+            JobSource::parse(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn lists_have_ids_links_and_json() {
+        let text = "dQw4w9WgXcQ\n\n\"fda4eREcaTQ\"\r\n{\"id\": \"https://youtu.be/quirkNoLike\"}\n";
+        assert_eq!(JobRequest::parse_list(text).unwrap().len(), 3);
+        let error = JobRequest::parse_list("dQw4w9WgXcQ\n{\"id\": 7}\n{\nno id\n").unwrap_err();
+        assert_eq!(error.details().len(), 3, "{error:?}");
+        assert!(error.details()[0].starts_with("line 2: "), "{error:?}");
+        let error = JobRequest::parse_list(&"dQw4w9WgXcQ\n".repeat(MAX_VIDEOS + 1)).unwrap_err();
+        assert_eq!(error.reason(), Reason::TooManySources);
+        JobRequest::parse_list(" \n").unwrap_err();
+    }
+
+    #[test]
+    fn options_survive_their_storage() {
+        let full = json!({
+            "type": "transcripts", "name": "Night", "since": "2026-01-31", "until": "2026-02-28", "limit": 5,
+            "lang": "de,en", "translate": "fr", "captions": "auto", "concurrency": 7, "unitBudget": 0,
+            "refresh": true,
+        });
+        for options in [full, json!({})] {
+            let request = JobRequest::from_options(&options).unwrap();
+            let stored = serde_json::to_value(&request).unwrap();
+            assert_eq!(JobRequest::from_options(&stored).unwrap(), request, "{stored}");
+        }
+    }
+}

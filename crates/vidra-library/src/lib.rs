@@ -1,0 +1,34 @@
+//! Durable jobs and a library of transcripts on disk, over [`vidra::Vidra`].
+//!
+//! [`Library`] is one SQLite file. [`Worker`] runs the jobs in it: it lists their sources, fetches transcripts, and
+//! waits for the quota and for egress addresses. A job survives restarts, because every step ends with a transaction.
+//!
+//! # Rooms
+//!
+//! Imports point downwards only: a module imports modules below it in this list and nothing above it.
+//! The test `rooms` reads this list and the imports of every file.
+//!
+//! - `worker`: leases items, runs them, waits for resources
+//! - `estimate`: what a job would cost
+//! - `library`: [`Library`]: one method per operation
+//! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
+//! - `transcript`: the text of a stored transcript
+//! - `job`: the models of jobs: requests, states, items, events
+
+mod estimate;
+mod job;
+mod library;
+mod store;
+mod transcript;
+mod worker;
+
+pub use estimate::Estimate;
+pub use job::{
+    Failure, Item, ItemEvent, ItemState, Job, JobEvent, JobId, JobRequest, JobSource, JobState,
+    ListedEvent, NumberedEvent, Progress, StateEvent, Wait,
+};
+pub use library::{
+    Access, Create, Created, ItemFilter, Library, Limits, Memory, StoredResult, Watch,
+};
+pub use store::{Check, Health, Stats};
+pub use worker::{Payers, Worker, WorkerConfig};

@@ -1,0 +1,172 @@
+//! The care of a library file.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use vidra::transcript::FullTranscript;
+use vidra::{Error, Result, VideoId};
+
+use super::Library;
+use crate::job::JobState;
+use crate::store::transcripts::{self, NewTranscript};
+use crate::store::{Check, Stats, maintenance};
+
+/// How many transcripts one transaction reads or removes.
+const PAGE: usize = 100;
+
+impl Library {
+    /// Reads the figures of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn stats(&self) -> Result<Stats> {
+        self.database().read(maintenance::stats).await
+    }
+
+    /// The number of jobs in each state.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn job_counts(&self) -> Result<Vec<(JobState, u64)>> {
+        self.database().read(maintenance::job_counts).await
+    }
+
+    /// Checks the structure of the file and the checksum of every text. With `repair` it removes damaged texts, and
+    /// makes the items that had them pending.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn check(&self, repair: bool) -> Result<Check> {
+        let faults = self.database().read(maintenance::check_structure).await?;
+        let mut check = Check { faults, ..Check::default() };
+        let mut after = 0;
+        loop {
+            let page = move |it: &_| maintenance::check_texts(it, after, PAGE);
+            let (damaged, last, count) = self.database().try_read(page).await?;
+            check.transcripts += count;
+            for (number, video) in damaged {
+                check.damaged.push(video);
+                if repair {
+                    let remove = move |it: &_| maintenance::remove_damaged(it, number);
+                    check.renewed_items += self.database().write(remove).await?;
+                }
+            }
+            match last {
+                Some(last) => after = last,
+                None => return Ok(check),
+            }
+        }
+    }
+
+    /// Copies the library to a new file, while it is in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable) if the file exists or cannot be written.
+    pub async fn backup(&self, to: &Path) -> Result<()> {
+        let to = to.to_owned();
+        self.database().try_read(move |it| maintenance::backup(it, &to)).await
+    }
+
+    /// A page of stored transcripts as JSON lines, after the line with number `after`. Returns the lines and the number
+    /// of the last one. An empty page is the last one. [`Library::import`] reads the lines back.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryDamaged`](vidra::Reason::LibraryDamaged) if a text is damaged.
+    pub async fn export(&self, after: i64) -> Result<(Vec<String>, i64)> {
+        let page = move |it: &_| transcripts::export_page(it, after, PAGE);
+        let page = self.database().read(page).await?;
+        let last = page.last().map_or(after, |it| it.number);
+        let line = |it: &transcripts::StoredTranscript| {
+            let text = String::from_utf8(it.text.text()?).map_err(Error::internal)?;
+            let (lines, rest) = text.split_once('\n').unwrap_or((&text, "null"));
+            let requests = json!(it.requests);
+            Ok(format!(r#"{{"requests":{requests},"lines":{lines},"rest":{rest}}}"#))
+        };
+        Ok((page.iter().map(line).collect::<Result<_>>()?, last))
+    }
+
+    /// Stores exported transcripts. Tracks that the library already has stay as they are. Returns the number of new
+    /// ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](vidra::Reason::InvalidInput) if a line is not an exported transcript. Nothing is stored
+    /// then.
+    pub async fn import(&self, lines: &[String]) -> Result<u64> {
+        let read = |(number, line): (usize, &String)| {
+            exported(line).ok_or_else(|| {
+                let fault = format!("line {}: is not an exported transcript", number + 1);
+                Error::invalid("The file is not an export of a library", vec![fault])
+            })
+        };
+        let read: Vec<(NewTranscript, Vec<String>)> =
+            lines.iter().enumerate().map(read).collect::<Result<_>>()?;
+        let now = self.now();
+        let write = move |it: &_| {
+            let mut added = 0;
+            for (new, requests) in &read {
+                added += u64::from(transcripts::import(it, new, requests, now)?);
+            }
+            Ok(added)
+        };
+        self.database().write(write).await
+    }
+
+    /// Removes everything that the library knows about these videos. Returns the number of removed transcripts.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn forget(&self, videos: Vec<VideoId>) -> Result<u64> {
+        self.database().write(move |it| maintenance::forget(it, &videos)).await
+    }
+
+    /// Rewrites the file without free space. Other processes wait meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable) if the disk has no room for a second copy.
+    pub async fn vacuum(&self) -> Result<()> {
+        self.database().outside_transaction(maintenance::vacuum).await
+    }
+
+    /// Removes what is too old to keep: transcripts stored before `older_than`, dates of the Data API, idempotency keys.
+    /// Returns the number of removed transcripts.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn expire(&self, older_than: Option<Timestamp>) -> Result<u64> {
+        let now = self.now();
+        let expire = move |it: &_| {
+            maintenance::expire_keys(it, now)?;
+            maintenance::expire_dates(it, now)
+        };
+        self.database().write(expire).await?;
+        let Some(time) = older_than else { return Ok(0) };
+        let mut removed = 0;
+        loop {
+            let purge = move |it: &_| maintenance::purge_older(it, time, PAGE);
+            match self.database().write(purge).await? {
+                0 => return Ok(removed),
+                count => removed += count as u64,
+            }
+        }
+    }
+}
+
+/// Reads a line of an export.
+fn exported(line: &str) -> Option<(NewTranscript, Vec<String>)> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let record = format!("{}\n{}", value.get("lines")?, value.get("rest")?);
+    let transcript = FullTranscript::from_record(record.as_bytes()).ok()?;
+    let requests = value.get("requests")?.as_array()?.iter();
+    let requests = requests.map(|it| it.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+    Some((NewTranscript::new(&transcript).ok()?, requests))
+}

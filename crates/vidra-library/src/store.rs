@@ -1,0 +1,19 @@
+//! The SQLite file: transactions, locks, migrations. All SQL is in this room.
+
+mod database;
+mod error;
+pub(crate) mod events;
+pub(crate) mod items;
+pub(crate) mod jobs;
+pub(crate) mod leases;
+pub(crate) mod listing;
+mod locks;
+pub(crate) mod maintenance;
+mod migrate;
+pub(crate) mod resources;
+pub(crate) mod transcripts;
+
+pub(crate) use database::Database;
+pub use database::Health;
+pub(crate) use locks::ProcessLock;
+pub use maintenance::{Check, Stats};

@@ -1,0 +1,349 @@
+//! Transactions. One thread writes; readers have connections of their own.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use vidra::{Error, Reason, Result};
+
+use super::error::{sql, unavailable};
+use super::locks::Locks;
+use super::migrate;
+
+/// The largest number of writes in one transaction. More would delay the first of them.
+const MAX_GROUP: usize = 256;
+
+/// The number of connections for reading.
+const READERS: usize = 4;
+
+/// How many writes may wait for the writer.
+const QUEUE: usize = 1024;
+
+/// How long a transaction waits for those of other processes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A transaction over this time is counted and logged.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// A database.
+///
+/// A file has a writer thread, which drains its queue into one transaction: one sync of the disk serves all writes
+/// that wait (group commit). A database in memory runs everything at once on the calling thread, for tests and
+/// simulations, which have no other threads.
+pub(crate) struct Database {
+    mode: Mode,
+    counters: Arc<Counters>,
+    /// `None` for a database in memory.
+    locks: Option<Locks>,
+}
+
+enum Mode {
+    File { path: PathBuf, writes: mpsc::Sender<Write>, readers: Arc<Readers> },
+    Memory(Arc<Mutex<Connection>>),
+}
+
+/// A write that waits for its transaction. It does nothing if the transaction could not begin. It returns the function
+/// that reports the result after the commit.
+type Write = Box<dyn FnOnce(&Connection, &Result<(), Failed>) -> Report + Send>;
+type Report = Box<dyn FnOnce(Result<(), Failed>) + Send>;
+
+/// A transaction that failed as a whole. All its writes get the same error.
+pub(crate) type Failed = Error;
+
+#[derive(Debug, Default)]
+struct Counters {
+    commits: AtomicU64,
+    writes: AtomicU64,
+    slow: AtomicU64,
+    is_failing: AtomicBool,
+}
+
+/// Whether the file works.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether the last transaction failed because of the disk.
+    pub is_failing: bool,
+    /// Transactions since the file was opened.
+    pub commits: u64,
+    /// Writes in these transactions.
+    pub writes: u64,
+    /// Transactions over one second.
+    pub slow: u64,
+    /// The size of the file in bytes, with its write-ahead log.
+    pub bytes: u64,
+}
+
+impl Database {
+    /// Opens a file, and creates and migrates it if necessary.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        refuse_other_files(path)?;
+        let (mut connection, locks) = migrate::open(path, || connect(path, false))?;
+        let readers = (0..READERS).map(|_| connect(path, true)).collect::<Result<Vec<_>>>()?;
+        let readers =
+            Arc::new(Readers { free: Mutex::new(readers), permits: Semaphore::new(READERS) });
+        let (writes, mut queue) = mpsc::channel(QUEUE);
+        let counters = Arc::<Counters>::default();
+        let counted = Arc::clone(&counters);
+        thread::Builder::new()
+            .name("vidra-library".to_owned())
+            .spawn(move || {
+                while let Some(first) = queue.blocking_recv() {
+                    let mut group = vec![first];
+                    while group.len() < MAX_GROUP
+                        && let Ok(next) = queue.try_recv()
+                    {
+                        group.push(next);
+                    }
+                    commit(&mut connection, group, &counted);
+                }
+            })
+            .map_err(unavailable)?;
+        let mode = Mode::File { path: path.to_owned(), writes, readers };
+        Ok(Self { mode, counters, locks: Some(locks) })
+    }
+
+    /// A database in memory, whose handle `connection` survives this value.
+    pub(crate) fn in_memory(connection: Arc<Mutex<Connection>>) -> Result<Self> {
+        migrate::migrate(&mut lock(&connection))?;
+        Ok(Self { mode: Mode::Memory(connection), counters: Arc::default(), locks: None })
+    }
+
+    /// Runs `work` in a transaction, and returns after its commit. If it fails, only its own changes are undone.
+    /// Cancelling the future does not stop a write that has begun.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.try_write(move |connection| work(connection).map_err(sql)).await
+    }
+
+    /// Runs `work`, which can fail for other reasons than SQL, in a transaction.
+    pub(crate) async fn try_write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, result) = oneshot::channel();
+        let write: Write = Box::new(move |connection, begun| {
+            let done = begun.clone().and_then(|()| in_savepoint(connection, work));
+            Box::new(move |committed| {
+                let _ = reply.send(committed.and(done));
+            })
+        });
+        match &self.mode {
+            Mode::File { writes, .. } => {
+                let stopped = |_| Error::internal("the writer of the library has stopped");
+                writes.send(write).await.map_err(stopped)?;
+            }
+            Mode::Memory(connection) => {
+                commit(&mut lock(connection), vec![write], &self.counters);
+            }
+        }
+        result.await.map_err(|_| Error::internal("the writer of the library has stopped"))?
+    }
+
+    /// Runs `work` in a read transaction, on a thread that may block.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.try_read(move |connection| work(connection).map_err(sql)).await
+    }
+
+    /// Runs `work`, which can fail for other reasons than SQL, in a read transaction.
+    pub(crate) async fn try_read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.mode {
+            Mode::File { readers, .. } => {
+                let readers = Arc::clone(readers);
+                let _permit = readers.permits.acquire().await.map_err(Error::internal)?;
+                let pool = Arc::clone(&readers);
+                let read = tokio::task::spawn_blocking(move || pool.with(|it| in_read(it, work)));
+                read.await.map_err(Error::internal)?
+            }
+            Mode::Memory(connection) => in_read(&lock(connection), work),
+        }
+    }
+
+    /// Runs `work` outside of a transaction, on a connection of its own.
+    pub(crate) async fn outside_transaction<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.mode {
+            Mode::File { path, .. } => {
+                let path = path.clone();
+                let done = tokio::task::spawn_blocking(move || work(&connect(&path, false)?));
+                done.await.map_err(Error::internal)?
+            }
+            Mode::Memory(connection) => work(&lock(connection)),
+        }
+    }
+
+    /// Whether the file works. It reads no row.
+    pub(crate) fn health(&self) -> Health {
+        let Counters { commits, writes, slow, is_failing } = &*self.counters;
+        let [commits, writes, slow] = [commits, writes, slow].map(|it| it.load(Ordering::Relaxed));
+        let is_failing = is_failing.load(Ordering::Relaxed);
+        Health { is_failing, commits, writes, slow, bytes: self.bytes() }
+    }
+
+    fn bytes(&self) -> u64 {
+        let Mode::File { path, .. } = &self.mode else { return 0 };
+        let size = |suffix: &str| {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            std::fs::metadata(name).map_or(0, |it| it.len())
+        };
+        size("") + size("-wal")
+    }
+
+    /// The locks of this process. `None` for a database in memory, which has one process.
+    pub(crate) fn locks(&self) -> Option<&Locks> {
+        self.locks.as_ref()
+    }
+
+    /// The path of the file. `None` for a database in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.mode {
+            Mode::File { path, .. } => Some(path),
+            Mode::Memory(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("path", &self.path()).finish()
+    }
+}
+
+/// Runs `work` in a savepoint of the open transaction. A panic undoes its changes too.
+fn in_savepoint<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    connection.execute_batch("SAVEPOINT work").map_err(sql)?;
+    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
+    let done = done.unwrap_or_else(|_| Err(Error::internal("a panic")));
+    let end = if done.is_ok() { "RELEASE work" } else { "ROLLBACK TO work; RELEASE work" };
+    connection.execute_batch(end).map_err(sql)?;
+    done
+}
+
+/// Commits the writes in one transaction, and reports the results.
+fn commit(connection: &mut Connection, group: Vec<Write>, counters: &Counters) {
+    let (begun, count) = (Instant::now(), group.len());
+    let begin = connection.execute_batch("BEGIN IMMEDIATE").map_err(sql);
+    let reports: Vec<Report> = group.into_iter().map(|write| write(connection, &begin)).collect();
+    let result = begin.and_then(|()| {
+        let committed = connection.execute_batch("COMMIT").map_err(sql);
+        if committed.is_err() {
+            // After some errors SQLite has already rolled back.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        committed
+    });
+    let elapsed = begun.elapsed();
+    counters.commits.fetch_add(1, Ordering::Relaxed);
+    counters.writes.fetch_add(count as u64, Ordering::Relaxed);
+    note_failure(counters, &result);
+    if elapsed > SLOW {
+        counters.slow.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            writes = count,
+            elapsed_s = elapsed.as_secs_f64(),
+            "slow transaction of the library"
+        );
+    }
+    for report in reports {
+        report(result.clone());
+    }
+}
+
+/// Logs the first of several failures, and the end of them.
+fn note_failure(counters: &Counters, result: &Result<(), Failed>) {
+    let was_failing = counters.is_failing.swap(result.is_err(), Ordering::Relaxed);
+    match result {
+        Err(error) if !was_failing => {
+            let source = std::error::Error::source(error);
+            tracing::error!(reason = error.reason().code(), source, "library transaction failed");
+        }
+        Ok(()) if was_failing => tracing::info!("library transactions work again"),
+        _ => {}
+    }
+}
+
+fn in_read<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    // All statements of `work` see the same state.
+    connection.execute_batch("BEGIN").map_err(sql)?;
+    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
+    let _ = connection.execute_batch("COMMIT");
+    done.unwrap_or_else(|_| Err(Error::internal("a panic")))
+}
+
+/// Connections for reading. A permit of the semaphore stands for each.
+struct Readers {
+    free: Mutex<Vec<Connection>>,
+    permits: Semaphore,
+}
+
+impl Readers {
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = free().pop().ok_or_else(|| Error::internal("no free reader"))?;
+        let done = work(&connection);
+        free().push(connection);
+        done
+    }
+}
+
+pub(super) fn lock(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a file that is not a database. SQLite takes a short file for an empty database, and overwrites it.
+fn refuse_other_files(path: &Path) -> Result<()> {
+    let mut head = vec![];
+    match File::open(path) {
+        Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unavailable(error)),
+    };
+    match head.is_empty() || head == MAGIC {
+        true => Ok(()),
+        false => Err(Error::new(Reason::LibraryDamaged, "The file is not a library")),
+    }
+}
+
+/// The first bytes of every SQLite file.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
+    let access = match is_reader {
+        true => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        false => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+    };
+    let connection =
+        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    if !is_reader {
+        // FULL syncs every commit: a committed item survives a power cut.
+        let settings =
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+            PRAGMA journal_size_limit = 67108864";
+        connection.execute_batch(settings).map_err(sql)?;
+    }
+    Ok(connection)
+}

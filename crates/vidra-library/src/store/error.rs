@@ -1,0 +1,43 @@
+//! Maps errors of SQLite and of files to reasons.
+
+use std::io;
+use std::time::Duration;
+
+use rusqlite::ErrorCode;
+use vidra::{Error, Reason};
+
+/// When a caller may try again while the file cannot be used.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// The error of a failed SQL statement. Its message names neither the file nor the statement.
+pub(super) fn sql(error: rusqlite::Error) -> Error {
+    let code = error.sqlite_error_code();
+    match code {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::new(Reason::LibraryDamaged, "The library file is damaged").with_source(error)
+        }
+        Some(
+            ErrorCode::DiskFull
+            | ErrorCode::ReadOnly
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::OutOfMemory,
+        ) => unavailable(error),
+        _ => Error::internal(error),
+    }
+}
+
+/// The error of a failed file operation.
+pub(super) fn file(error: io::Error) -> Error {
+    unavailable(error)
+}
+
+pub(super) fn unavailable(source: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(Reason::LibraryUnavailable, "The library file cannot be used now")
+        .with_retry_after(Some(RETRY_AFTER))
+        .with_source(source)
+}

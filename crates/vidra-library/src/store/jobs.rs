@@ -1,0 +1,373 @@
+//! Jobs: creation, pages, changes of state.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rusqlite::types::ToSql;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
+use vidra::{Error, Reason, Result, VideoId};
+
+use super::error::sql;
+use super::events;
+use super::items;
+use crate::job::{
+    Failure, Job, JobEvent, JobId, JobRequest, JobSource, JobState, Progress, StateEvent, Wait,
+};
+
+/// A job to create.
+#[derive(Debug, Clone)]
+pub(crate) struct NewJob {
+    pub(crate) id: JobId,
+    pub(crate) owner: String,
+    pub(crate) request: JobRequest,
+    pub(crate) sources: Vec<JobSource>,
+    /// The key and the fingerprint of the request.
+    pub(crate) idempotency: Option<(String, Vec<u8>)>,
+    /// How many unfinished jobs the owner may have.
+    pub(crate) max_unfinished: Option<u64>,
+}
+
+/// How long an idempotency key is remembered.
+pub(super) const KEY_LIFE_MS: i64 = 24 * 3600 * 1000;
+
+/// Creates a job, or finds the one that the same idempotency key created. Returns whether it is new.
+pub(crate) fn create(connection: &Connection, new: &NewJob, now: Timestamp) -> Result<(Job, bool)> {
+    let at = now.as_millisecond();
+    if let Some((key, fingerprint)) = &new.idempotency {
+        let query = "SELECT fingerprint, job FROM idempotency_keys WHERE owner = ? AND key = ? AND created_at > ?";
+        let known = connection
+            .prepare_cached(query)
+            .and_then(|mut it| {
+                let parameters = params![new.owner, key, at - KEY_LIFE_MS];
+                let row = |row: &Row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?));
+                it.query_row(parameters, row).optional()
+            })
+            .map_err(sql)?;
+        if let Some((before, number)) = known {
+            if before != *fingerprint {
+                let message = "The Idempotency-Key was used for another request";
+                return Err(Error::new(Reason::IdempotencyKeyReused, message));
+            }
+            return Ok((by_number(connection, number).map_err(sql)?.job, false));
+        }
+    }
+    if let Some(most) = new.max_unfinished {
+        let query = "SELECT count(*) FROM jobs WHERE owner = ?
+            AND state IN ('queued', 'listing', 'running', 'waiting', 'paused')";
+        let unfinished: i64 =
+            connection.query_row(query, [&new.owner], |row| row.get(0)).map_err(sql)?;
+        if unfinished as u64 >= most {
+            let message = format!("You have {unfinished} unfinished jobs, and {most} are allowed");
+            return Err(Error::new(Reason::TooManyJobs, message));
+        }
+    }
+    insert(connection, new, at).map_err(sql).map(|job| (job, true))
+}
+
+fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Job> {
+    let options = serde_json::to_string(&new.request).unwrap_or_default();
+    let insert = "INSERT INTO jobs (id, owner, options, state, created_at, source_count)
+        VALUES (?, ?, ?, 'queued', ?, ?)";
+    let parameters = params![new.id.to_string(), new.owner, options, at, new.sources.len() as i64];
+    connection.execute(insert, parameters)?;
+    let job = connection.last_insert_rowid();
+    let mut videos: Vec<VideoId> = vec![];
+    let mut source = connection
+        .prepare_cached("INSERT INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)")?;
+    for (position, it) in (1_i64..).zip(&new.sources) {
+        match it {
+            JobSource::Video(id) => videos.push(*id),
+            _ => _ = source.execute(params![job, position, it.kind(), it.to_string()])?,
+        }
+    }
+    items::add(
+        connection,
+        job,
+        new.request.limit,
+        videos.into_iter().map(items::NewItem::pending),
+        at,
+    )?;
+    let listed = "UPDATE jobs SET is_listed = NOT EXISTS (SELECT 1 FROM sources WHERE job = number)
+        WHERE number = ?";
+    connection.execute(listed, [job])?;
+    if let Some((key, fingerprint)) = &new.idempotency {
+        let remember =
+            "INSERT OR REPLACE INTO idempotency_keys (owner, key, fingerprint, job, created_at)
+            VALUES (?, ?, ?, ?, ?)";
+        connection.execute(remember, params![new.owner, key, fingerprint, job, at])?;
+    }
+    let queued = StateEvent { state: JobState::Queued, waiting: None, error: None };
+    events::add(connection, job, at, &JobEvent::State(queued))?;
+    Ok(by_number(connection, job)?.job)
+}
+
+/// A job and its number in the file.
+#[derive(Debug, Clone)]
+pub(crate) struct JobRow {
+    pub(crate) number: i64,
+    pub(crate) job: Job,
+    /// Whether all its sources are listed.
+    pub(crate) is_listed: bool,
+}
+
+const COLUMNS: &str = "number, id, owner, options, state, wait_reason, wait_until, error_reason, error_message,
+    created_at, started_at, finished_at, version, source_count, is_listed, items, succeeded, failed, units";
+
+fn read(connection: &Connection, row: &Row) -> rusqlite::Result<JobRow> {
+    let number: i64 = row.get("number")?;
+    let count = |name: &str| row.get::<_, i64>(name).map(|it| u64::try_from(it).unwrap_or(0));
+    let time = |name: &str| row.get::<_, Option<i64>>(name).map(|it| it.map(timestamp));
+    let reason = |name: &str| row.get::<_, Option<String>>(name).map(|it| it.map(|it| reason(&it)));
+    let state = JobState::from_word(&row.get::<_, String>("state")?).unwrap_or(JobState::Failed);
+    let options: Value =
+        serde_json::from_str(&row.get::<_, String>("options")?).unwrap_or_default();
+    // A newer release may have written options that this one does not know.
+    let options = JobRequest::from_options(&options).unwrap_or_default();
+    let (items, succeeded, failed) = (count("items")?, count("succeeded")?, count("failed")?);
+    let is_listed: bool = row.get("is_listed")?;
+    let waiting = reason("wait_reason")?.zip(time("wait_until")?);
+    let message: Option<String> = row.get("error_message")?;
+    let job = Job {
+        id: JobId::parse(&row.get::<_, String>("id")?)
+            .unwrap_or_else(|_| unreachable!("ids are written by us")),
+        name: options.name.clone(),
+        owner: row.get("owner")?,
+        state,
+        waiting: waiting.map(|(reason, until)| Wait { reason, until }),
+        // A job whose listing failed finishes its listed items first.
+        error: reason("error_reason")?
+            .filter(|_| state == JobState::Failed)
+            .map(|reason| Failure { reason, message: message.unwrap_or_default() }),
+        progress: Progress {
+            total: is_listed.then_some(items),
+            succeeded,
+            failed: if failed > 0 { failures(connection, number)? } else { BTreeMap::new() },
+            pending: items.saturating_sub(succeeded + failed),
+            units: count("units")?,
+            eta_seconds: None,
+        },
+        version: count("version")?,
+        options,
+        source_count: count("source_count")?,
+        created_at: timestamp(row.get("created_at")?),
+        started_at: time("started_at")?,
+        finished_at: time("finished_at")?,
+    };
+    Ok(JobRow { number, job, is_listed })
+}
+
+pub(super) fn timestamp(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap_or_default()
+}
+
+/// A stored reason. A word of a newer release becomes the most general one.
+pub(super) fn reason(code: &str) -> Reason {
+    Reason::from_code(code).unwrap_or(Reason::Internal)
+}
+
+fn failures(connection: &Connection, job: i64) -> rusqlite::Result<BTreeMap<&'static str, u64>> {
+    let mut query = connection
+        .prepare_cached("SELECT reason, count FROM failures WHERE job = ? AND count > 0")?;
+    let rows = query.query_map([job], |row| {
+        Ok((reason(&row.get::<_, String>(0)?).code(), row.get::<_, i64>(1)? as u64))
+    })?;
+    rows.collect()
+}
+
+pub(super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<JobRow> {
+    let query = format!("SELECT {COLUMNS} FROM jobs WHERE number = ?");
+    connection.prepare_cached(&query)?.query_row([number], |row| read(connection, row))
+}
+
+/// Finds a job. With an owner, only a job of that owner.
+///
+/// # Errors
+///
+/// [`Reason::JobNotFound`] also for a job of another owner.
+pub(crate) fn find(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<JobRow> {
+    let query = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?");
+    let found = connection
+        .prepare_cached(&query)
+        .and_then(|mut it| it.query_row([id.to_string()], |row| read(connection, row)).optional())
+        .map_err(sql)?;
+    let is_visible = |row: &JobRow| owner.is_none_or(|owner| row.job.owner == owner);
+    found.filter(is_visible).ok_or_else(JobId::not_found)
+}
+
+/// How many of the last events give the rate of a job.
+const RATE_EVENTS: u64 = 100;
+
+/// The job with its estimated time to the end: the pending items at the rate of the last ones.
+pub(crate) fn with_eta(connection: &Connection, row: JobRow, now: Timestamp) -> Result<Job> {
+    let JobRow { number, mut job, is_listed } = row;
+    if !job.state.is_active() || !is_listed {
+        return Ok(job);
+    }
+    let recent = events::recent_items(connection, number, RATE_EVENTS).map_err(sql)?;
+    // A few events say nothing about the rate.
+    let Some((count @ 5.., time)) = recent else { return Ok(job) };
+    let per_item = time as f64 / (count - 1) as f64 / 1000.0;
+    let wait =
+        job.waiting.as_ref().map_or(0.0, |wait| wait.until.duration_since(now).as_secs_f64());
+    let seconds = job.progress.pending as f64 * per_item + wait.max(0.0);
+    job.progress.eta_seconds = Some(seconds.ceil() as u64);
+    Ok(job)
+}
+
+/// The error of a failed statement.
+pub(crate) fn error(error: rusqlite::Error) -> Error {
+    sql(error)
+}
+
+/// Which jobs a page has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JobQuery {
+    /// `None` for all owners.
+    pub(crate) owner: Option<String>,
+    pub(crate) state: Option<JobState>,
+    /// Only jobs that were created before the one with this number.
+    pub(crate) before: Option<i64>,
+    pub(crate) limit: usize,
+}
+
+/// A page of jobs, the newest first.
+pub(crate) fn page(connection: &Connection, query: &JobQuery) -> rusqlite::Result<Vec<JobRow>> {
+    let mut conditions = vec!["number < ?"];
+    let before = query.before.unwrap_or(i64::MAX);
+    let state = query.state.map(JobState::word);
+    let mut parameters: Vec<&dyn ToSql> = vec![&before];
+    if let Some(owner) = &query.owner {
+        conditions.push("owner = ?");
+        parameters.push(owner);
+    }
+    if let Some(state) = &state {
+        conditions.push("state = ?");
+        parameters.push(state);
+    }
+    let limit = query.limit as i64;
+    parameters.push(&limit);
+    let conditions = conditions.join(" AND ");
+    let text =
+        format!("SELECT {COLUMNS} FROM jobs WHERE {conditions} ORDER BY number DESC LIMIT ?");
+    let mut statement = connection.prepare_cached(&text)?;
+    let rows = statement.query_map(&*parameters, |row| read(connection, row))?;
+    rows.collect()
+}
+
+/// A change that an owner requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Pause,
+    Resume,
+    Cancel,
+}
+
+/// Changes the state of a job. A change that makes no difference is not an error.
+///
+/// # Errors
+///
+/// [`Reason::JobStateConflict`] if the job has ended.
+pub(crate) fn change(
+    connection: &Connection,
+    id: JobId,
+    owner: Option<&str>,
+    change: Change,
+    now: Timestamp,
+) -> Result<Job> {
+    let row = find(connection, id, owner)?;
+    let state = row.job.state;
+    let after = match change {
+        Change::Cancel if state == JobState::Cancelled => state,
+        _ if state.is_finished() => {
+            let message = format!("The job is {}", state.word());
+            return Err(Error::new(Reason::JobStateConflict, message));
+        }
+        Change::Cancel => JobState::Cancelled,
+        Change::Pause => JobState::Paused,
+        Change::Resume if state != JobState::Paused => state,
+        Change::Resume if row.is_listed => JobState::Running,
+        Change::Resume => JobState::Listing,
+    };
+    if after != state {
+        let state = StateEvent { state: after, waiting: None, error: None };
+        set_state(connection, row.number, &state, now.as_millisecond()).map_err(sql)?;
+        complete_if_done(connection, row.number, now.as_millisecond()).map_err(sql)?;
+    }
+    Ok(by_number(connection, row.number).map_err(sql)?.job)
+}
+
+/// Sets the state of a job, and adds the event. The error of a job is set when its listing fails.
+pub(super) fn set_state(
+    connection: &Connection,
+    job: i64,
+    state: &StateEvent,
+    at: i64,
+) -> rusqlite::Result<()> {
+    let StateEvent { state: word, waiting, .. } = state;
+    let update = "UPDATE jobs SET state = ?2, wait_reason = ?3, wait_until = ?4,
+            started_at = CASE WHEN ?2 IN ('listing', 'running', 'waiting') THEN coalesce(started_at, ?5) ELSE started_at END,
+            finished_at = CASE WHEN ?2 IN ('completed', 'cancelled', 'failed') THEN ?5 END
+        WHERE number = ?1";
+    let parameters = params![
+        job,
+        word.word(),
+        waiting.as_ref().map(|it| it.reason.code()),
+        waiting.as_ref().map(|it| it.until.as_millisecond()),
+        at,
+    ];
+    connection.prepare_cached(update)?.execute(parameters)?;
+    events::add(connection, job, at, &JobEvent::State(state.clone()))
+}
+
+/// Completes a job whose items have all ended, or fails it if its listing has failed.
+pub(super) fn complete_if_done(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
+    let query = "SELECT error_reason, error_message FROM jobs WHERE number = ? AND is_listed
+        AND succeeded + failed >= items AND state IN ('queued', 'listing', 'running', 'waiting')";
+    let done = connection
+        .prepare_cached(query)?
+        .query_row([job], |row| {
+            Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
+        })
+        .optional()?;
+    let Some((code, message)) = done else { return Ok(()) };
+    let error =
+        code.map(|code| Failure { reason: reason(&code), message: message.unwrap_or_default() });
+    let state = if error.is_some() { JobState::Failed } else { JobState::Completed };
+    set_state(connection, job, &StateEvent { state, waiting: None, error }, at)
+}
+
+/// Makes failed items pending again: those with these reasons, or all. Returns the job and their number.
+///
+/// # Errors
+///
+/// [`Reason::JobStateConflict`] if the job was cancelled.
+pub(crate) fn retry(
+    connection: &Connection,
+    id: JobId,
+    owner: Option<&str>,
+    reasons: Option<&[Reason]>,
+    now: Timestamp,
+) -> Result<(Job, u64)> {
+    let row = find(connection, id, owner)?;
+    if row.job.state == JobState::Cancelled {
+        return Err(Error::new(Reason::JobStateConflict, "The job is cancelled"));
+    }
+    let renew = || {
+        let count = items::renew(connection, row.number, reasons)?;
+        let is_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
+        if count > 0 && is_ended {
+            let state = StateEvent { state: JobState::Running, waiting: None, error: None };
+            set_state(connection, row.number, &state, now.as_millisecond())?;
+        }
+        Ok((by_number(connection, row.number)?.job, count))
+    };
+    renew().map_err(sql)
+}
+
+/// Deletes a job with its items and events. Its transcripts stay in the library.
+pub(crate) fn delete(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<()> {
+    let row = find(connection, id, owner)?;
+    connection.execute("DELETE FROM jobs WHERE number = ?", [row.number]).map_err(sql)?;
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! Leases: which process works on which item or source.
+//!
+//! A lease has a fencing number that no other lease ever has. The transaction that ends the work checks it, so that a
+//! process that lost its lease cannot change anything.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::{Error, VideoId};
+
+use super::items::{FAILED, SUCCEEDED, count_failure};
+use super::jobs::{self, JobRow, timestamp};
+use super::transcripts::{self, NewTranscript};
+use super::{events, listing};
+use crate::job::{Failure, ItemEvent, JobEvent, JobSource, JobState, StateEvent, Wait};
+
+/// The lease of an item or a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lease {
+    /// The number of the job.
+    pub(crate) job: i64,
+    /// The position of the item or the source.
+    pub(crate) position: i64,
+    /// The fencing number.
+    pub(crate) fence: i64,
+}
+
+/// An item that this process may fetch.
+#[derive(Debug, Clone)]
+pub(crate) struct LeasedItem {
+    pub(crate) lease: Lease,
+    pub(crate) video: VideoId,
+    /// The number of failed attempts.
+    pub(crate) attempts: u32,
+}
+
+/// A source that this process may list.
+#[derive(Debug, Clone)]
+pub(crate) struct LeasedSource {
+    pub(crate) lease: Lease,
+    pub(crate) source: JobSource,
+    pub(crate) cursor: Option<String>,
+    pub(crate) attempts: u32,
+}
+
+/// The work of an active job.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    pub(crate) row: JobRow,
+    /// When the next free item may start. `None` without one.
+    pub(crate) next_item: Option<Timestamp>,
+    /// When the next source may be listed. `None` without one, and while a process lists it.
+    pub(crate) next_source: Option<Timestamp>,
+}
+
+/// The active jobs, the oldest first.
+pub(crate) fn active_jobs(connection: &Connection) -> rusqlite::Result<Vec<Work>> {
+    let active = "SELECT number FROM jobs WHERE state IN ('queued', 'listing', 'running', 'waiting') ORDER BY number";
+    let numbers: Vec<i64> = connection
+        .prepare_cached(active)?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let next_item =
+        "SELECT min(not_before) FROM items WHERE job = ? AND state = 0 AND lease IS NULL";
+    let mut next_item = connection.prepare_cached(next_item)?;
+    let next_source = "SELECT not_before, lease FROM sources WHERE job = ? AND NOT is_listed ORDER BY position LIMIT 1";
+    let mut next_source = connection.prepare_cached(next_source)?;
+    let work = |number: i64| {
+        let row = jobs::by_number(connection, number)?;
+        let item: Option<i64> = next_item.query_row([number], |row| row.get(0))?;
+        let source = next_source
+            .query_row([number], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)))
+            .optional()?;
+        let source = source.filter(|(_, lease)| lease.is_none()).map(|(at, _)| timestamp(at));
+        Ok(Work { row, next_item: item.map(timestamp), next_source: source })
+    };
+    numbers.into_iter().map(work).collect()
+}
+
+/// The next fencing number.
+fn next_fence(connection: &Connection) -> rusqlite::Result<i64> {
+    let next = "UPDATE counters SET value = value + 1 WHERE name = 'lease' RETURNING value";
+    connection.prepare_cached(next)?.query_row([], |row| row.get(0))
+}
+
+/// Leases up to `count` free items of a job. Items whose transcript the library has end at once, and do not count.
+pub(crate) fn lease_items(
+    connection: &Connection,
+    process: i64,
+    work: &JobRow,
+    count: usize,
+    now: Timestamp,
+) -> rusqlite::Result<Vec<LeasedItem>> {
+    let (job, at) = (work.number, now.as_millisecond());
+    let is_active = "SELECT 1 FROM jobs WHERE number = ?
+        AND state IN ('queued', 'listing', 'running', 'waiting')";
+    if connection.prepare_cached(is_active)?.query_row([job], |_| Ok(())).optional()?.is_none() {
+        return Ok(vec![]);
+    }
+    let free = "SELECT position, video, attempts FROM items
+        WHERE job = ? AND state = 0 AND lease IS NULL AND not_before <= ? ORDER BY not_before, position LIMIT ?";
+    let mut free = connection.prepare_cached(free)?;
+    let take = "UPDATE items SET lease = ?, process = ? WHERE job = ? AND position = ?";
+    let mut take = connection.prepare_cached(take)?;
+    let request = work.job.options.transcript_key();
+    let mut leased = vec![];
+    // Known transcripts end here, a bounded number in one transaction.
+    for _ in 0..8 {
+        let found: Vec<(i64, String, u32)> = free
+            .query_map(params![job, at, (count - leased.len()) as i64], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        for (position, text, attempts) in &found {
+            let lease = Lease { job, position: *position, fence: next_fence(connection)? };
+            take.execute(params![lease.fence, process, job, position])?;
+            let known = match work.job.options.refresh {
+                true => None,
+                false => transcripts::find(connection, text, &request)?,
+            };
+            match (VideoId::parse(text), known) {
+                (Ok(_), Some(number)) => _ = finish(connection, &lease, Ok(number), at)?,
+                (Ok(video), None) => leased.push(LeasedItem { lease, video, attempts: *attempts }),
+                (Err(error), _) => _ = finish(connection, &lease, Err(&Failure::from(&error)), at)?,
+            }
+        }
+        if leased.len() >= count || found.is_empty() {
+            break;
+        }
+    }
+    if !leased.is_empty() {
+        begin(connection, job, at)?;
+    }
+    Ok(leased)
+}
+
+/// Sets a job to listing or running when its work begins.
+fn begin(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
+    let query = "SELECT state, is_listed FROM jobs WHERE number = ?";
+    let (state, is_listed): (String, bool) =
+        connection.prepare_cached(query)?.query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let after = if is_listed { JobState::Running } else { JobState::Listing };
+    let is_active = JobState::from_word(&state).is_some_and(JobState::is_active);
+    if is_active && state != after.word() {
+        jobs::set_state(
+            connection,
+            job,
+            &StateEvent { state: after, waiting: None, error: None },
+            at,
+        )?;
+    }
+    Ok(())
+}
+
+/// Ends an item: stores its transcript, its state and its event. Returns `false` if the lease was lost: then nothing
+/// changes, except that the transcript stays in the library.
+pub(crate) fn end_item(
+    connection: &Connection,
+    lease: &Lease,
+    outcome: &Result<NewTranscript, Failure>,
+    request: &str,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let at = now.as_millisecond();
+    match outcome {
+        Ok(new) => {
+            let number = transcripts::store(connection, new, Some(request), at)?;
+            finish(connection, lease, Ok(number), at)
+        }
+        Err(failure) => finish(connection, lease, Err(failure), at),
+    }
+}
+
+/// Sets the result of an item whose lease is valid.
+fn finish(
+    connection: &Connection,
+    lease: &Lease,
+    outcome: Result<i64, &Failure>,
+    at: i64,
+) -> rusqlite::Result<bool> {
+    let Lease { job, position, fence } = *lease;
+    let (state, transcript) = match outcome {
+        Ok(number) => (SUCCEEDED, Some(number)),
+        Err(_) => (FAILED, None),
+    };
+    let failure = outcome.err();
+    let update =
+        "UPDATE items SET state = ?, transcript = ?, reason = ?, message = ?, finished_at = ?,
+            lease = NULL, process = NULL
+        WHERE job = ? AND position = ? AND lease = ? RETURNING video";
+    let parameters = params![
+        state,
+        transcript,
+        failure.map(|it| it.reason.code()),
+        failure.map(|it| &it.message),
+        at,
+        job,
+        position,
+        fence,
+    ];
+    let video: Option<Option<String>> =
+        connection.prepare_cached(update)?.query_row(parameters, |row| row.get(0)).optional()?;
+    let Some(video) = video else { return Ok(false) };
+    let counter = match failure {
+        None => "UPDATE jobs SET succeeded = succeeded + 1 WHERE number = ?",
+        Some(_) => "UPDATE jobs SET failed = failed + 1 WHERE number = ?",
+    };
+    connection.prepare_cached(counter)?.execute([job])?;
+    if let Some(failure) = failure {
+        count_failure(connection, job, failure.reason.code(), 1)?;
+    }
+    let event = ItemEvent {
+        position: position as u64,
+        video_id: video.and_then(|id| VideoId::parse(&id).ok()),
+        reason: failure.map(|it| it.reason),
+    };
+    events::add(connection, job, at, &JobEvent::Item(event))?;
+    jobs::complete_if_done(connection, job, at)?;
+    Ok(true)
+}
+
+/// Gives an item back, to be tried again at `not_before`. With an error it counts as a failed attempt.
+pub(crate) fn postpone_item(
+    connection: &Connection,
+    lease: &Lease,
+    not_before: Timestamp,
+    attempt: Option<&Error>,
+) -> rusqlite::Result<()> {
+    let update =
+        "UPDATE items SET lease = NULL, process = NULL, not_before = ?, attempts = attempts + ?,
+            reason = coalesce(?, reason), message = coalesce(?, message)
+        WHERE job = ? AND position = ? AND lease = ?";
+    let parameters = params![
+        not_before.as_millisecond(),
+        i64::from(attempt.is_some()),
+        attempt.map(|error| error.reason().code()),
+        attempt.map(|error| error.message()),
+        lease.job,
+        lease.position,
+        lease.fence,
+    ];
+    connection.prepare_cached(update)?.execute(parameters)?;
+    Ok(())
+}
+
+/// Leases the next source of a job that is not listed. Sources are listed one after the other.
+pub(crate) fn lease_source(
+    connection: &Connection,
+    process: i64,
+    job: i64,
+    now: Timestamp,
+) -> rusqlite::Result<Option<LeasedSource>> {
+    let at = now.as_millisecond();
+    let next = "SELECT position, id, cursor, attempts, not_before, lease FROM sources
+        WHERE job = ? AND NOT is_listed AND EXISTS (SELECT 1 FROM jobs WHERE number = job
+            AND state IN ('queued', 'listing', 'running', 'waiting'))
+        ORDER BY position LIMIT 1";
+    let next = connection
+        .prepare_cached(next)?
+        .query_row([job], |row| {
+            let is_free = row.get::<_, i64>(4)? <= at && row.get::<_, Option<i64>>(5)?.is_none();
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, is_free))
+        })
+        .optional()?;
+    let Some((position, id, cursor, attempts, true)) = next else { return Ok(None) };
+    let lease = Lease { job, position, fence: next_fence(connection)? };
+    let take = "UPDATE sources SET lease = ?, process = ? WHERE job = ? AND position = ?";
+    connection.prepare_cached(take)?.execute(params![lease.fence, process, job, position])?;
+    begin(connection, job, at)?;
+    match JobSource::parse(&id) {
+        Ok(source) => Ok(Some(LeasedSource { lease, source, cursor, attempts })),
+        Err(error) => {
+            listing::fail_source(connection, &lease, 0, &Failure::from(&error), now)?;
+            Ok(None)
+        }
+    }
+}
+
+/// Sets what a job waits for, or that it waits for nothing.
+pub(crate) fn set_wait(
+    connection: &Connection,
+    job: i64,
+    wait: Option<&Wait>,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let at = now.as_millisecond();
+    let Some(wait) = wait else { return begin(connection, job, at) };
+    let current = "SELECT state, wait_reason, wait_until FROM jobs WHERE number = ?";
+    let current: Option<(String, Option<String>, Option<i64>)> = connection
+        .prepare_cached(current)?
+        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((state, reason, until)) = current else { return Ok(()) };
+    let is_active = JobState::from_word(&state).is_some_and(JobState::is_active);
+    let is_same = state == JobState::Waiting.word()
+        && reason.as_deref() == Some(wait.reason.code())
+        && until == Some(wait.until.as_millisecond());
+    if is_active && !is_same {
+        let state =
+            StateEvent { state: JobState::Waiting, waiting: Some(wait.clone()), error: None };
+        jobs::set_state(connection, job, &state, at)?;
+    }
+    Ok(())
+}
+
+/// Frees everything that a dead process had leased.
+pub(crate) fn release_process(connection: &Connection, process: i64) -> rusqlite::Result<usize> {
+    let free =
+        "UPDATE items SET lease = NULL, process = NULL WHERE process = ? AND lease IS NOT NULL";
+    let items = connection.execute(free, [process])?;
+    let free =
+        "UPDATE sources SET lease = NULL, process = NULL WHERE process = ? AND lease IS NOT NULL";
+    let sources = connection.execute(free, [process])?;
+    connection.execute("DELETE FROM processes WHERE number = ?", [process])?;
+    Ok(items + sources)
+}
+
+/// Registers a process, and returns its number.
+pub(crate) fn add_process(connection: &Connection, now: Timestamp) -> rusqlite::Result<i64> {
+    connection.execute("INSERT INTO processes (started_at) VALUES (?)", [now.as_millisecond()])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The numbers of all processes that were registered and not released.
+pub(crate) fn processes(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut query = connection.prepare_cached("SELECT number FROM processes")?;
+    let rows = query.query_map([], |row| row.get(0))?;
+    rows.collect()
+}

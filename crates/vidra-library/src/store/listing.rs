@@ -1,0 +1,146 @@
+//! Listing: pages of sources become items.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+use vidra::{Error, Reason, VideoId};
+
+use super::items::{self, NewItem};
+use super::leases::Lease;
+use super::{events, jobs};
+use crate::job::{Failure, JobEvent, JobState, ListedEvent, StateEvent};
+
+/// A listed page.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListedPage {
+    /// The videos of the page. A reason says why a video cannot have a transcript.
+    pub(crate) videos: Vec<(Option<VideoId>, Option<Reason>)>,
+    /// Where the next page begins. `None` after the last one.
+    pub(crate) next: Option<String>,
+    /// The cost of the page.
+    pub(crate) units: u64,
+}
+
+/// Adds the videos of a page as items, and remembers where listing continues. Returns whether listing continues, which
+/// it does not after a lost lease.
+pub(crate) fn add_page(
+    connection: &Connection,
+    lease: &Lease,
+    limit: Option<u64>,
+    page: &ListedPage,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let at = now.as_millisecond();
+    let Lease { job, position, fence } = *lease;
+    let update = "UPDATE sources SET cursor = ?, is_listed = ?, attempts = 0, not_before = 0,
+            lease = CASE WHEN ?2 THEN NULL ELSE lease END, process = CASE WHEN ?2 THEN NULL ELSE process END
+        WHERE job = ? AND position = ? AND lease = ?";
+    let is_last = page.next.is_none();
+    let parameters = params![page.next, is_last, job, position, fence];
+    if connection.prepare_cached(update)?.execute(parameters)? == 0 {
+        return Ok(false);
+    }
+    let new = page.videos.iter().map(|(video, reason)| NewItem {
+        video: *video,
+        failure: reason.map(|reason| (reason, message(*video, reason))),
+    });
+    let (added, is_full) = items::add(connection, job, limit, new, at)?;
+    let units = "UPDATE jobs SET units = units + ? WHERE number = ? RETURNING items";
+    let parameters = params![page.units as i64, job];
+    let items: i64 = connection.prepare_cached(units)?.query_row(parameters, |row| row.get(0))?;
+    let listed = ListedEvent { added, items: items as u64, units: page.units };
+    events::add(connection, job, at, &JobEvent::Listed(listed))?;
+    if is_full {
+        end(connection, job)?;
+    }
+    finish_if_listed(connection, job, at)?;
+    if is_last || is_full {
+        return Ok(false);
+    }
+    let is_active =
+        "SELECT state IN ('queued', 'listing', 'running', 'waiting') FROM jobs WHERE number = ?";
+    let is_active: bool =
+        connection.prepare_cached(is_active)?.query_row([job], |row| row.get(0))?;
+    if !is_active {
+        // The job was paused or cancelled meanwhile.
+        postpone_source(connection, lease, 0, now, false)?;
+    }
+    Ok(is_active)
+}
+
+fn add_units(connection: &Connection, job: i64, units: u64) -> rusqlite::Result<()> {
+    let update = "UPDATE jobs SET units = units + ? WHERE number = ?";
+    connection.prepare_cached(update)?.execute(params![units as i64, job])?;
+    Ok(())
+}
+
+/// The sentence for a video that a list shows as unavailable.
+fn message(video: Option<VideoId>, reason: Reason) -> String {
+    let video = video.map_or_else(|| "a hidden video".to_owned(), |id| id.to_string());
+    let error: Error = Error::new(reason, format!("The playlist lists it as unavailable: {video}"));
+    error.message().to_owned()
+}
+
+/// Fails the listing of a job. Its listed items are finished first. `units` is the cost of the failed call.
+pub(crate) fn fail_source(
+    connection: &Connection,
+    lease: &Lease,
+    units: u64,
+    failure: &Failure,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let Lease { job, position, fence } = *lease;
+    add_units(connection, job, units)?;
+    let holds = "SELECT count(*) FROM sources WHERE job = ? AND position = ? AND lease = ?";
+    let holds: i64 = connection
+        .prepare_cached(holds)?
+        .query_row(params![job, position, fence], |row| row.get(0))?;
+    if holds == 0 {
+        return Ok(());
+    }
+    let error = "UPDATE jobs SET error_reason = ?, error_message = ? WHERE number = ?";
+    connection.execute(error, params![failure.reason.code(), failure.message, job])?;
+    end(connection, job)?;
+    finish_if_listed(connection, job, now.as_millisecond())
+}
+
+/// Ends the listing of all sources of a job.
+fn end(connection: &Connection, job: i64) -> rusqlite::Result<()> {
+    let end = "UPDATE sources SET is_listed = 1, lease = NULL, process = NULL WHERE job = ?";
+    connection.execute(end, [job])?;
+    Ok(())
+}
+
+/// Notes that all sources are listed.
+fn finish_if_listed(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
+    let update = "UPDATE jobs SET is_listed = 1 WHERE number = ?1 AND NOT is_listed
+        AND NOT EXISTS (SELECT 1 FROM sources WHERE job = ?1 AND NOT is_listed) RETURNING state";
+    let listed: Vec<String> = connection
+        .prepare_cached(update)?
+        .query_map([job], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if listed.iter().any(|state| state == JobState::Listing.word()) {
+        let running = StateEvent { state: JobState::Running, waiting: None, error: None };
+        jobs::set_state(connection, job, &running, at)?;
+    }
+    jobs::complete_if_done(connection, job, at)
+}
+
+/// Gives a source back, to be listed again at `not_before`. `units` is the cost of the failed call. `is_failed` counts
+/// it as a failed attempt.
+pub(crate) fn postpone_source(
+    connection: &Connection,
+    lease: &Lease,
+    units: u64,
+    not_before: Timestamp,
+    is_failed: bool,
+) -> rusqlite::Result<()> {
+    let update =
+        "UPDATE sources SET lease = NULL, process = NULL, not_before = ?, attempts = attempts + ?
+        WHERE job = ? AND position = ? AND lease = ?";
+    let Lease { job, position, fence } = *lease;
+    add_units(connection, job, units)?;
+    let parameters =
+        params![not_before.as_millisecond(), i64::from(is_failed), job, position, fence];
+    connection.prepare_cached(update)?.execute(parameters)?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Locks between the processes that use one file.
+//!
+//! A process holds a shared lock on one file, so that nobody migrates the database meanwhile, and an exclusive lock on
+//! a file with its own number. The system releases both when the process dies, however it dies: no clock decides.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use vidra::{Error, Reason, Result};
+
+use super::error::file;
+
+/// The locks of a process on one database.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    folder: PathBuf,
+    /// Shared by all processes.
+    _usage: File,
+}
+
+/// The lock that shows that a process lives.
+#[derive(Debug)]
+pub(crate) struct ProcessLock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for ProcessLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}
+
+impl Locks {
+    /// Takes the shared lock of the database at `path`. If `needs_migration`, `migrate` runs under the exclusive lock
+    /// first.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryInUse`] if another process uses the database and it has to be migrated, or if another process
+    /// migrates it.
+    pub(super) fn take<T>(
+        path: &Path,
+        mut open: impl FnMut() -> Result<(T, bool)>,
+        mut migrate: impl FnMut(&mut T) -> Result<()>,
+    ) -> Result<(T, Self)> {
+        let folder = with_suffix(path, "-locks");
+        fs::create_dir_all(&folder).map_err(file)?;
+        let usage = open_file(&folder.join("usage"))?;
+        usage.try_lock_shared().map_err(in_use)?;
+        let (mut opened, needs_migration) = open()?;
+        if needs_migration {
+            usage.unlock().map_err(file)?;
+            usage.try_lock().map_err(in_use)?;
+            migrate(&mut opened)?;
+            usage.unlock().map_err(file)?;
+            usage.try_lock_shared().map_err(in_use)?;
+        }
+        Ok((opened, Self { folder, _usage: usage }))
+    }
+
+    /// Takes the lock of the process with this number.
+    pub(crate) fn process(&self, number: i64) -> Result<ProcessLock> {
+        let path = self.process_path(number);
+        let file = open_file(&path)?;
+        file.try_lock().map_err(in_use)?;
+        Ok(ProcessLock { path, file })
+    }
+
+    /// Whether the process with this number has ended.
+    pub(crate) fn has_ended(&self, number: i64) -> bool {
+        match File::open(self.process_path(number)) {
+            // The probe ends with the value.
+            Ok(file) => file.try_lock().is_ok(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+
+    fn process_path(&self, number: i64) -> PathBuf {
+        self.folder.join(format!("process-{number}"))
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(file)
+}
+
+fn in_use(error: TryLockError) -> Error {
+    match error {
+        TryLockError::WouldBlock => {
+            Error::new(Reason::LibraryInUse, "Another process uses the library file")
+        }
+        TryLockError::Error(error) => file(error),
+    }
+}

@@ -1,0 +1,195 @@
+//! The care of the file: figures, checks, backups, retention.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, MAIN_DB, params};
+use serde::Serialize;
+use vidra::{Reason, Result, VideoId};
+
+use super::error::{file, sql};
+use super::jobs::KEY_LIFE_MS;
+use super::transcripts;
+use crate::job::JobState;
+
+/// Figures of a library.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Stats {
+    /// Videos with a transcript.
+    pub videos: u64,
+    /// Transcripts. A video can have several.
+    pub transcripts: u64,
+    /// Seconds of video with a transcript.
+    pub seconds: u64,
+    /// Bytes of all texts before compression.
+    pub text_bytes: u64,
+    /// Bytes of all texts in the file.
+    pub stored_bytes: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// Jobs that have not ended.
+    pub unfinished_jobs: u64,
+    /// Items of all jobs.
+    pub items: u64,
+}
+
+/// Reads the figures of the whole file.
+pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
+    let numbers = |query: &str| {
+        connection.query_row(query, [], |row| {
+            let number = |index| row.get::<_, Option<i64>>(index).map(|it| it.unwrap_or(0) as u64);
+            Ok((number(0)?, number(1)?, number(2)?))
+        })
+    };
+    let (transcripts, text_bytes, stored_bytes) =
+        numbers("SELECT count(*), sum(length), sum(length(text)) FROM transcripts")?;
+    let (videos, seconds, _) = numbers(
+        "SELECT count(*), sum(duration), 0 FROM videos
+        WHERE id IN (SELECT video FROM transcripts)",
+    )?;
+    let (jobs, items, unfinished_jobs) = numbers(
+        "SELECT count(*), sum(items),
+        sum(state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs",
+    )?;
+    Ok(Stats {
+        videos,
+        transcripts,
+        seconds,
+        text_bytes,
+        stored_bytes,
+        jobs,
+        unfinished_jobs,
+        items,
+    })
+}
+
+/// The number of jobs in each state.
+pub(crate) fn job_counts(connection: &Connection) -> rusqlite::Result<Vec<(JobState, u64)>> {
+    let mut query = connection.prepare_cached("SELECT state, count(*) FROM jobs GROUP BY state")?;
+    let rows = query.query_map([], |row| {
+        let state = JobState::from_word(&row.get::<_, String>(0)?);
+        Ok(state.map(|state| (state, row.get::<_, i64>(1).unwrap_or(0) as u64)))
+    })?;
+    rows.filter_map(rusqlite::Result::transpose).collect()
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Check {
+    /// The number of transcripts that were read.
+    pub transcripts: u64,
+    /// The videos of damaged transcripts.
+    pub damaged: Vec<String>,
+    /// Other faults, one sentence each.
+    pub faults: Vec<String>,
+    /// The number of items that will be fetched again.
+    pub renewed_items: u64,
+}
+
+/// Checks the structure of the file, and that the counts of jobs agree with their items.
+pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut query = connection.prepare("PRAGMA integrity_check")?;
+    let mut faults: Vec<String> =
+        query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    faults.retain(|line| line != "ok");
+    let counts = "SELECT jobs.id FROM jobs LEFT JOIN
+            (SELECT job, count(*) AS all_items, sum(state = 1) AS good, sum(state = 2) AS bad FROM items GROUP BY job)
+            AS counted ON counted.job = jobs.number
+        WHERE jobs.items <> coalesce(all_items, 0) OR succeeded <> coalesce(good, 0) OR failed <> coalesce(bad, 0)";
+    let mut query = connection.prepare(counts)?;
+    for id in query.query_map([], |row| row.get::<_, String>(0))? {
+        faults.push(format!("the counts of job {} do not agree with its items", id?));
+    }
+    Ok(faults)
+}
+
+/// Removes a damaged transcript. Items that succeeded with it become pending, so that a worker fetches it again.
+pub(crate) fn remove_damaged(connection: &Connection, number: i64) -> rusqlite::Result<u64> {
+    let jobs = "UPDATE jobs SET
+            succeeded = succeeded - (SELECT count(*) FROM items WHERE job = jobs.number AND transcript = ?1),
+            state = CASE WHEN state = 'completed' THEN 'running' ELSE state END, finished_at = NULL
+        WHERE number IN (SELECT job FROM items WHERE transcript = ?1)";
+    connection.execute(jobs, [number])?;
+    let items =
+        "UPDATE items SET state = 0, transcript = NULL, finished_at = NULL WHERE transcript = ?";
+    let renewed = connection.execute(items, [number])?;
+    connection.execute("DELETE FROM transcripts WHERE number = ?", [number])?;
+    Ok(renewed as u64)
+}
+
+/// Checks the texts of a page of transcripts. Returns the numbers and videos of damaged ones, the number of the last
+/// transcript, and how many were read.
+pub(crate) fn check_texts(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> Result<(Vec<(i64, String)>, Option<i64>, u64)> {
+    let page = transcripts::export_page(connection, after, limit).map_err(sql)?;
+    let (last, count) = (page.last().map(|it| it.number), page.len() as u64);
+    let is_damaged = |it: &transcripts::StoredTranscript| {
+        it.text.transcript().is_err_and(|error| error.reason() == Reason::LibraryDamaged)
+    };
+    let damaged = page.into_iter().filter(is_damaged).map(|it| (it.number, it.video)).collect();
+    Ok((damaged, last, count))
+}
+
+/// Copies the database to a new file, while others read and write it.
+///
+/// # Errors
+///
+/// [`Reason::LibraryUnavailable`] if the file exists or cannot be written.
+pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
+    // Creating the file first never replaces another one.
+    std::fs::File::create_new(to).map_err(file)?;
+    connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>).map_err(sql)
+}
+
+/// Removes everything that the library knows about these videos. Returns the number of removed transcripts.
+pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::Result<u64> {
+    let mut removed = 0;
+    for video in videos {
+        let video = video.to_string();
+        removed += connection.execute("DELETE FROM transcripts WHERE video = ?", [&video])?;
+        connection.execute("DELETE FROM videos WHERE id = ?", [&video])?;
+    }
+    Ok(removed as u64)
+}
+
+/// Removes transcripts that were stored before `time`, at most `limit`. Returns their number.
+pub(crate) fn purge_older(
+    connection: &Connection,
+    time: Timestamp,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let delete = "DELETE FROM transcripts WHERE number IN
+        (SELECT number FROM transcripts WHERE stored_at < ? ORDER BY stored_at LIMIT ?)";
+    let removed = connection.execute(delete, params![time.as_millisecond(), limit as i64])?;
+    connection.execute("DELETE FROM videos WHERE id NOT IN (SELECT video FROM transcripts)", [])?;
+    Ok(removed)
+}
+
+/// The longest time that YouTube allows to store data of its Data API.
+const DATA_API_LIFE_MS: i64 = 30 * 24 * 3600 * 1000;
+
+/// Removes dates of the Data API that are too old to keep.
+pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+    let update =
+        "UPDATE videos SET published_at = NULL, published_source = NULL, published_stored_at = NULL
+        WHERE published_source = 'data_api' AND published_stored_at < ?";
+    connection.execute(update, [now.as_millisecond() - DATA_API_LIFE_MS])
+}
+
+/// Removes idempotency keys that are not remembered any more.
+pub(crate) fn expire_keys(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+    let delete = "DELETE FROM idempotency_keys WHERE created_at <= ?";
+    connection.execute(delete, [now.as_millisecond() - KEY_LIFE_MS])
+}
+
+/// Rewrites the file without free pages. No transaction may be open.
+pub(crate) fn vacuum(connection: &Connection) -> Result<()> {
+    connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(sql)
+}

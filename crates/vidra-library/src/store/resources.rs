@@ -1,0 +1,48 @@
+//! The resources that jobs wait for, as they are stored: a restart does not forget a pause.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+use vidra::Reason;
+
+use super::jobs::{reason, timestamp};
+
+/// A resource that is not available, or has a state to remember.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resource {
+    pub(crate) name: String,
+    pub(crate) reason: Reason,
+    pub(crate) available_at: Timestamp,
+    /// JSON that only the owner of the resource reads.
+    pub(crate) detail: Option<String>,
+}
+
+/// All stored resources.
+pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Resource>> {
+    let query = "SELECT name, reason, available_at, detail FROM resources ORDER BY name";
+    let mut query = connection.prepare_cached(query)?;
+    let rows = query.query_map([], |row| {
+        Ok(Resource {
+            name: row.get(0)?,
+            reason: reason(&row.get::<_, String>(1)?),
+            available_at: timestamp(row.get(2)?),
+            detail: row.get(3)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// Stores a resource.
+pub(crate) fn set(connection: &Connection, resource: &Resource) -> rusqlite::Result<()> {
+    let Resource { name, reason, available_at, detail } = resource;
+    let upsert =
+        "INSERT OR REPLACE INTO resources (name, reason, available_at, detail) VALUES (?, ?, ?, ?)";
+    let parameters = params![name, reason.code(), available_at.as_millisecond(), detail];
+    connection.prepare_cached(upsert)?.execute(parameters)?;
+    Ok(())
+}
+
+/// Removes a resource.
+pub(crate) fn remove(connection: &Connection, name: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM resources WHERE name = ?")?.execute([name])?;
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Stored transcripts, and the data of their videos.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use vidra::transcript::{FullTranscript, TranscriptInfo};
+
+use crate::transcript::PackedText;
+
+/// The columns of [`packed`].
+pub(super) const PACKED: &str = "length, checksum, text";
+
+pub(super) fn packed(row: &Row) -> rusqlite::Result<PackedText> {
+    Ok(PackedText {
+        length: row.get::<_, i64>("length")? as u64,
+        checksum: row.get::<_, i64>("checksum")? as u32,
+        compressed: row.get("text")?,
+    })
+}
+
+/// A transcript to store.
+#[derive(Debug, Clone)]
+pub(crate) struct NewTranscript {
+    pub(crate) info: TranscriptInfo,
+    pub(crate) text: PackedText,
+}
+
+impl NewTranscript {
+    pub(crate) fn new(transcript: &FullTranscript) -> vidra::Result<Self> {
+        Ok(Self { info: transcript.info.clone(), text: PackedText::new(transcript)? })
+    }
+}
+
+/// Stores a transcript and the data of its video, and returns its number. `request` is the request that it answers.
+pub(super) fn store(
+    connection: &Connection,
+    new: &NewTranscript,
+    request: Option<&str>,
+    at: i64,
+) -> rusqlite::Result<i64> {
+    let NewTranscript { info, text } = new;
+    let video = info.video_id.to_string();
+    store_video(connection, info, at)?;
+    let insert = "INSERT INTO transcripts
+            (video, language, is_auto_generated, translated_from, stored_at, length, checksum, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (video, language, is_auto_generated, translated_from) DO UPDATE SET
+            stored_at = excluded.stored_at, length = excluded.length, checksum = excluded.checksum,
+            text = excluded.text
+        RETURNING number";
+    let parameters = params![
+        video,
+        info.track.language_code,
+        info.track.is_auto_generated,
+        info.track.translated_from.as_deref().unwrap_or_default(),
+        at,
+        text.length as i64,
+        i64::from(text.checksum),
+        text.compressed,
+    ];
+    let number: i64 = connection.prepare_cached(insert)?.query_row(parameters, |row| row.get(0))?;
+    if let Some(request) = request {
+        let insert = "INSERT OR REPLACE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
+        connection.prepare_cached(insert)?.execute(params![video, request, number])?;
+    }
+    Ok(number)
+}
+
+/// Stores the data of a video. An answer without a date does not remove a known one.
+fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> rusqlite::Result<()> {
+    let published = info.published_at.as_ref().and_then(|moment| moment.timestamp());
+    let source = published.is_some().then_some("player");
+    let upsert = "INSERT INTO videos
+            (id, title, channel, channel_id, duration, published_at, published_source, published_stored_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET
+            title = excluded.title, channel = excluded.channel, channel_id = excluded.channel_id,
+            duration = excluded.duration,
+            published_at = coalesce(excluded.published_at, published_at),
+            published_source = coalesce(excluded.published_source, published_source),
+            published_stored_at = CASE WHEN excluded.published_at IS NULL THEN published_stored_at
+                ELSE excluded.published_stored_at END";
+    let parameters = params![
+        info.video_id.to_string(),
+        info.title,
+        info.channel,
+        info.channel_id.as_ref().map(ToString::to_string),
+        info.duration as i64,
+        published.map(Timestamp::as_millisecond),
+        source,
+        at,
+    ];
+    connection.prepare_cached(upsert)?.execute(parameters)?;
+    Ok(())
+}
+
+/// The transcript that the library has for a request.
+pub(super) fn find(
+    connection: &Connection,
+    video: &str,
+    request: &str,
+) -> rusqlite::Result<Option<i64>> {
+    let query = "SELECT transcript FROM transcript_requests WHERE video = ? AND request = ?";
+    connection
+        .prepare_cached(query)?
+        .query_row(params![video, request], |row| row.get(0))
+        .optional()
+}
+
+/// A stored transcript with its number.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredTranscript {
+    pub(crate) number: i64,
+    pub(crate) video: String,
+    /// The requests that it answers.
+    pub(crate) requests: Vec<String>,
+    pub(crate) text: PackedText,
+}
+
+/// A page of all transcripts, in the order of their numbers.
+pub(crate) fn export_page(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<StoredTranscript>> {
+    let query = format!(
+        "SELECT number, video, {PACKED} FROM transcripts WHERE number > ? ORDER BY number LIMIT ?"
+    );
+    let mut query = connection.prepare_cached(&query)?;
+    let mut requests = connection.prepare_cached(
+        "SELECT request FROM transcript_requests WHERE transcript = ? ORDER BY request",
+    )?;
+    let mut rows = query.query(params![after, limit as i64])?;
+    let mut found = vec![];
+    while let Some(row) = rows.next()? {
+        let number = row.get("number")?;
+        let requests =
+            requests.query_map([number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        found.push(StoredTranscript {
+            number,
+            video: row.get("video")?,
+            requests,
+            text: packed(row)?,
+        });
+    }
+    Ok(found)
+}
+
+/// Stores an exported transcript, unless the library already has that track.
+pub(crate) fn import(
+    connection: &Connection,
+    new: &NewTranscript,
+    requests: &[String],
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let TranscriptInfo { video_id, track, .. } = &new.info;
+    let known = "SELECT number FROM transcripts
+        WHERE video = ? AND language = ? AND is_auto_generated = ? AND translated_from = ?";
+    let from = track.translated_from.as_deref().unwrap_or_default();
+    let parameters =
+        params![video_id.to_string(), track.language_code, track.is_auto_generated, from];
+    let known: Option<i64> =
+        connection.prepare_cached(known)?.query_row(parameters, |row| row.get(0)).optional()?;
+    let number = match known {
+        Some(number) => number,
+        None => store(connection, new, None, now.as_millisecond())?,
+    };
+    let insert =
+        "INSERT OR IGNORE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
+    let mut insert = connection.prepare_cached(insert)?;
+    for request in requests {
+        insert.execute(params![video_id.to_string(), request, number])?;
+    }
+    Ok(known.is_none())
+}

@@ -1,0 +1,147 @@
+//! One source: its pages become items.
+
+use jiff::Timestamp;
+use vidra::{Availability, EntryPage, EntrySource, Error, Reason, Result, Vidra};
+
+use super::Worker;
+use super::resources::Blocked;
+use super::verdict::{Verdict, verdict};
+use crate::job::{Failure, JobRequest, JobSource};
+use crate::library::Library;
+use crate::store::leases::{Lease, LeasedSource, Work};
+use crate::store::listing::{self, ListedPage};
+
+/// The listing of one source.
+pub(super) struct Task {
+    library: Library,
+    vidra: Vidra,
+    owner: String,
+    request: JobRequest,
+    source: LeasedSource,
+    /// What the job has cost so far.
+    units: u64,
+    blocked: Blocked,
+}
+
+impl Task {
+    /// `None` if the owner has no payer any more.
+    pub(super) fn new(
+        worker: &Worker,
+        work: &Work,
+        source: LeasedSource,
+        blocked: Blocked,
+    ) -> Option<Self> {
+        let job = &work.row.job;
+        let payer = (worker.payers)(&job.owner)?;
+        Some(Self {
+            library: worker.library.clone(),
+            vidra: payer.in_background(worker.config.reserve_units),
+            owner: job.owner.clone(),
+            request: job.options.clone(),
+            source,
+            units: job.progress.units,
+            blocked,
+        })
+    }
+
+    /// Lists page by page, until the end of the source, or until a resource is unavailable. Every page is stored before
+    /// the next one is fetched, so that a restart pays for no page twice.
+    pub(super) async fn run(mut self) {
+        loop {
+            match self.page().await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    // The lease is released with the process, and the page is fetched again from the cache.
+                    let source = std::error::Error::source(&error);
+                    tracing::error!(
+                        reason = error.reason().code(),
+                        source,
+                        "a listed page was not stored"
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Fetches and stores the next page. Returns whether there is another one.
+    async fn page(&mut self) -> Result<bool> {
+        if self.request.unit_budget.is_some_and(|budget| self.units >= budget) {
+            let message = format!("The job has used its budget of {} units", self.units);
+            return self.fail(0, &Error::new(Reason::UnitBudgetExhausted, message)).await;
+        }
+        let source = match &self.source.source {
+            JobSource::Playlist(id) => EntrySource::Playlist(id.clone()),
+            JobSource::Channel(channel) => EntrySource::Uploads(channel.clone()),
+            JobSource::Video(_) => return Err(Error::internal("a video is not listed")),
+        };
+        let metered = self.vidra.metered();
+        let page = metered.entries_page(&source, self.source.cursor.as_deref()).await;
+        let units = u64::from(metered.cost().units());
+        self.units += units;
+        match page {
+            Ok(page) => {
+                let (lease, limit, now) =
+                    (self.source.lease, self.request.limit, self.library.now());
+                let page = self.listed(page, units);
+                self.source.cursor.clone_from(&page.next);
+                self.source.attempts = 0;
+                let add = move |it: &_| listing::add_page(it, &lease, limit, &page, now);
+                self.library.database().write(add).await
+            }
+            Err(error) => match verdict(&error, self.source.attempts) {
+                Verdict::Wait(wait) => {
+                    self.blocked.note_data_api(&self.library, &self.owner, &error, wait).await?;
+                    self.postpone(units, self.library.now(), false).await
+                }
+                Verdict::Retry(wait) => {
+                    let at = self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
+                    self.postpone(units, at, true).await
+                }
+                Verdict::Fail => self.fail(units, &error).await,
+            },
+        }
+    }
+
+    /// The requested videos of a page. Uploads are in the order of time, so a full page that is older than requested is
+    /// the last one.
+    fn listed(&self, page: EntryPage, units: u64) -> ListedPage {
+        let dates = self.request.dates;
+        let is_dated = dates.since.is_some() || dates.until.is_some();
+        let is_old = |published: Option<Timestamp>| {
+            dates.since.zip(published).is_some_and(|(since, published)| published < since)
+        };
+        let is_last = matches!(self.source.source, JobSource::Channel(_))
+            && !page.entries.is_empty()
+            && page.entries.iter().all(|entry| is_old(entry.published));
+        let mut videos = vec![];
+        for entry in page.entries {
+            let is_requested = match entry.published {
+                Some(at) => !is_old(Some(at)) && dates.until.is_none_or(|until| at <= until),
+                None => !is_dated,
+            };
+            let reason = match (entry.video, entry.availability) {
+                (_, Availability::Private) => Some(Reason::VideoPrivate),
+                (None, _) | (_, Availability::Deleted) => Some(Reason::VideoNotFound),
+                _ => None,
+            };
+            if is_requested {
+                videos.push((entry.video, reason));
+            }
+        }
+        ListedPage { videos, next: page.next_cursor.filter(|_| !is_last), units }
+    }
+
+    async fn postpone(&self, units: u64, at: Timestamp, is_failed: bool) -> Result<bool> {
+        let lease: Lease = self.source.lease;
+        let write = move |it: &_| listing::postpone_source(it, &lease, units, at, is_failed);
+        self.library.database().write(write).await.map(|()| false)
+    }
+
+    async fn fail(&self, units: u64, error: &Error) -> Result<bool> {
+        let (lease, failure, now) = (self.source.lease, Failure::from(error), self.library.now());
+        let write = move |it: &_| listing::fail_source(it, &lease, units, &failure, now);
+        self.library.database().write(write).await.map(|()| false)
+    }
+}

@@ -1,0 +1,197 @@
+//! Which work starts next. Pure: the time and the waits are parameters.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use vidra::Reason;
+
+use crate::job::{Job, JobState, Wait};
+use crate::store::leases::Work;
+
+/// A kind of work, by the resource that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkKind {
+    /// The Data API.
+    Listing,
+    /// An egress address.
+    Item,
+}
+
+/// The work of a job that runs in this process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Running {
+    pub(super) items: usize,
+    pub(super) is_listing: bool,
+}
+
+/// What may run at once in this process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) items: usize,
+}
+
+/// How many jobs are listed at once.
+const LISTINGS: usize = 4;
+
+/// A shorter wait for the pace is a part of running.
+const SHORT_WAIT: Duration = Duration::from_secs(10);
+
+/// The work of one job that starts now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) lists: bool,
+    pub(super) items: usize,
+}
+
+/// What starts now, by the index of the active job.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) starts: Vec<(usize, Start)>,
+    /// What jobs wait for. `None` for a job that does not wait any more.
+    pub(super) waits: Vec<(usize, Option<Wait>)>,
+    /// When the next plan is due.
+    pub(super) wake: Option<Timestamp>,
+}
+
+/// Takes turns among callers, and among the jobs of each caller.
+#[derive(Debug, Default)]
+pub(super) struct Planner {
+    last_owner: String,
+    /// The number of the last job of each owner.
+    last_jobs: HashMap<String, i64>,
+}
+
+/// One job while a plan is made.
+struct Candidate {
+    can_list: bool,
+    can_fetch: bool,
+    /// The waits of its work.
+    waits: Vec<Wait>,
+    start: Start,
+}
+
+impl Planner {
+    /// Plans the next work. `wait` says what a kind of work of a job has to wait for.
+    pub(super) fn plan(
+        &mut self,
+        active: &[Work],
+        running: &HashMap<i64, Running>,
+        limits: Limits,
+        now: Timestamp,
+        wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
+    ) -> Plan {
+        let running_of = |work: &Work| running.get(&work.row.number).copied().unwrap_or_default();
+        let mut jobs: Vec<Candidate> =
+            active.iter().map(|work| candidate(work, running_of(work), now, &wait)).collect();
+        let listings = running.values().filter(|it| it.is_listing).count();
+        let mut free_listings = LISTINGS.saturating_sub(listings);
+        let items: usize = running.values().map(|it| it.items).sum();
+        let mut free_items = limits.items.saturating_sub(items);
+        let mut turns = self.turns(active);
+        while free_listings > 0 || free_items > 0 {
+            let mut has_started = false;
+            for (owner, ring) in &mut turns {
+                let lists = |index: usize| {
+                    jobs[index].can_list && !jobs[index].start.lists && free_listings > 0
+                };
+                let fetches = |index: usize| {
+                    let work = &active[index];
+                    let count = running_of(work).items + jobs[index].start.items;
+                    jobs[index].can_fetch
+                        && free_items > 0
+                        && count < work.row.job.options.concurrency
+                };
+                let next = ring.iter().position(|index| lists(*index) || fetches(*index));
+                let Some(place) = next else { continue };
+                let (index, lists) = (ring[place], lists(ring[place]));
+                let start = &mut jobs[index].start;
+                if lists {
+                    start.lists = true;
+                    free_listings -= 1;
+                } else {
+                    start.items += 1;
+                    free_items -= 1;
+                    self.last_owner.clone_from(owner);
+                    self.last_jobs.insert(owner.clone(), active[index].row.number);
+                    // The next turn of this owner belongs to the job after this one.
+                    ring.rotate_left(place + 1);
+                }
+                has_started = true;
+            }
+            if !has_started {
+                break;
+            }
+        }
+        self.last_jobs.retain(|owner, _| active.iter().any(|work| work.row.job.owner == *owner));
+        finish(active, &jobs, running_of, now)
+    }
+
+    /// The jobs of each owner in the order of their turns, and the owners in the order of theirs.
+    fn turns(&self, active: &[Work]) -> Vec<(String, Vec<usize>)> {
+        let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, work) in active.iter().enumerate() {
+            owners.entry(&work.row.job.owner).or_default().push(index);
+        }
+        let mut turns: Vec<(String, Vec<usize>)> =
+            owners.into_iter().map(|(owner, ring)| (owner.to_owned(), ring)).collect();
+        let start = turns.partition_point(|(owner, _)| *owner <= self.last_owner);
+        turns.rotate_left(start);
+        for (owner, ring) in &mut turns {
+            let last = self.last_jobs.get(owner).copied().unwrap_or(0);
+            let start = ring.partition_point(|index| active[*index].row.number <= last);
+            ring.rotate_left(start);
+        }
+        turns
+    }
+}
+
+fn candidate(
+    work: &Work,
+    running: Running,
+    now: Timestamp,
+    wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
+) -> Candidate {
+    let mut waits = vec![];
+    let mut can = |next: Option<Timestamp>, kind: WorkKind| {
+        let Some(next) = next else { return false };
+        let blocked = match next > now {
+            // A failed attempt is repeated after a while.
+            true => Some(Wait { reason: Reason::UpstreamFailed, until: next }),
+            false => wait(&work.row.job, kind),
+        };
+        let is_free = blocked.is_none();
+        waits.extend(blocked);
+        is_free
+    };
+    let can_list = can(work.next_source, WorkKind::Listing) && !running.is_listing;
+    let can_fetch = can(work.next_item, WorkKind::Item);
+    Candidate { can_list, can_fetch, waits, start: Start::default() }
+}
+
+fn finish(
+    active: &[Work],
+    jobs: &[Candidate],
+    running_of: impl Fn(&Work) -> Running,
+    now: Timestamp,
+) -> Plan {
+    let mut plan = Plan::default();
+    for (index, (work, job)) in active.iter().zip(jobs).enumerate() {
+        if job.start != Start::default() {
+            plan.starts.push((index, job.start));
+        }
+        let soonest = job.waits.iter().min_by_key(|wait| wait.until);
+        plan.wake = plan.wake.into_iter().chain(soonest.map(|wait| wait.until)).min();
+        let is_busy = running_of(work) != Running::default() || job.can_list || job.can_fetch;
+        let is_short = |wait: &&Wait| {
+            wait.reason == Reason::Paced
+                && Duration::try_from(wait.until.duration_since(now)).unwrap_or_default()
+                    < SHORT_WAIT
+        };
+        let shown = soonest.filter(|wait| !is_busy && !is_short(wait));
+        if shown.is_some() || work.row.job.state == JobState::Waiting {
+            plan.waits.push((index, shown.cloned()));
+        }
+    }
+    plan
+}

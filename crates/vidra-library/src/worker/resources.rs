@@ -1,0 +1,148 @@
+//! The resources that jobs wait for. They are stored, so that a restart does not forget a pause.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use vidra::{Error, Reason, Result, Vidra};
+
+use super::plan::WorkKind;
+use super::{Payers, egress};
+use crate::job::{Job, Wait};
+use crate::library::Library;
+use crate::store::resources::{self as stored, Resource};
+
+/// The longest wait that is believed: the longest day of the quota. A wall clock that was set back would make waits
+/// longer.
+const LONGEST: SignedDuration = SignedDuration::from_hours(26);
+
+/// A wait whose end moves by less is the same wait.
+const TOLERANCE: Duration = Duration::from_secs(5);
+
+/// The resources of a worker.
+pub(super) struct Resources(Blocked);
+
+/// The resources that are unavailable, by name. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Blocked(Arc<Mutex<BTreeMap<String, Wait>>>);
+
+/// The name of the resource of calls to the Data API.
+const DATA_API: &str = "data_api";
+
+fn budget_of(owner: &str) -> String {
+    format!("budget/{owner}")
+}
+
+impl Blocked {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Wait>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a call of `owner` to the Data API has to wait.
+    pub(super) async fn note_data_api(
+        &self,
+        library: &Library,
+        owner: &str,
+        error: &Error,
+        wait: Duration,
+    ) -> Result<()> {
+        let name = match error.reason() {
+            Reason::CallerBudgetExhausted => budget_of(owner),
+            _ => DATA_API.to_owned(),
+        };
+        let until = library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
+        let wait = Wait { reason: error.reason(), until };
+        self.lock().insert(name.clone(), wait.clone());
+        let resource = Resource { name, reason: wait.reason, available_at: until, detail: None };
+        library.database().write(move |it| stored::set(it, &resource)).await
+    }
+}
+
+impl Resources {
+    /// Reads the stored resources, and restores the pauses of egress addresses.
+    pub(super) async fn restore(library: &Library, vidra: &Vidra) -> Self {
+        let blocked = Blocked::default();
+        let now = library.now();
+        match library.database().read(stored::all).await {
+            Ok(all) => {
+                vidra.restore_egress_states(&egress::states(&all, now));
+                let others = all.into_iter().filter(|it| !egress::is_address(it));
+                let waits =
+                    others.map(|it| (it.name, Wait { reason: it.reason, until: it.available_at }));
+                blocked.lock().extend(waits);
+            }
+            Err(error) => {
+                tracing::error!(reason = error.reason().code(), "stored pauses cannot be read");
+            }
+        }
+        Self(blocked)
+    }
+
+    /// A handle with which tasks report unavailable resources.
+    pub(super) fn handle(&self) -> Blocked {
+        self.0.clone()
+    }
+
+    /// What a kind of work of a job has to wait for.
+    pub(super) fn wait(
+        &self,
+        payers: &Payers,
+        job: &Job,
+        kind: WorkKind,
+        now: Timestamp,
+    ) -> Option<Wait> {
+        match kind {
+            WorkKind::Listing => {
+                let blocked = self.0.lock();
+                let of = |name: &str| blocked.get(name).filter(|wait| wait.until > now).cloned();
+                of(DATA_API).into_iter().chain(of(&budget_of(&job.owner))).max_by_key(|it| it.until)
+            }
+            WorkKind::Item => {
+                let is_translated = job.options.transcript.translate.is_some();
+                let (reason, wait) =
+                    payers(&job.owner)?.in_background(0).transcript_wait(is_translated)?;
+                let until = now.checked_add(wait).unwrap_or(Timestamp::MAX);
+                Some(Wait { reason, until })
+            }
+        }
+    }
+
+    /// Forgets resources that are available again.
+    pub(super) async fn drop_expired(&mut self, library: &Library, now: Timestamp) -> Result<()> {
+        let is_over = |wait: &Wait| wait.until <= now || wait.until.duration_since(now) > LONGEST;
+        let over: Vec<String> = {
+            let mut blocked = self.0.lock();
+            let over = blocked.iter().filter(|(_, wait)| is_over(wait));
+            let names: Vec<String> = over.map(|(name, _)| name.clone()).collect();
+            names.iter().for_each(|name| _ = blocked.remove(name));
+            names
+        };
+        if over.is_empty() {
+            return Ok(());
+        }
+        let remove = move |it: &_| over.iter().try_for_each(|name| stored::remove(it, name));
+        library.database().write(remove).await
+    }
+
+    /// Stores the pauses and the pace of all egress addresses.
+    pub(super) async fn save_egress(&self, library: &Library, vidra: &Vidra) {
+        let all = egress::resources(&vidra.egress_states(), library.now());
+        let save = move |it: &_| all.iter().try_for_each(|resource| stored::set(it, resource));
+        if let Err(error) = library.database().write(save).await {
+            tracing::warn!(reason = error.reason().code(), "pauses of egress addresses not stored");
+        }
+    }
+}
+
+/// Whether both are the same wait for people.
+pub(super) fn is_same_wait(one: Option<&Wait>, other: Option<&Wait>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => {
+            let moved = one.until.duration_since(other.until).unsigned_abs();
+            one.reason == other.reason && moved < TOLERANCE
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,125 @@
+//! The library over the simulator.
+
+mod jobs;
+mod resources;
+mod restarts;
+mod rooms;
+mod store;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+use vidra::clock::Clock;
+use vidra::{ApiKey, InProcess, Vidra};
+use vidra_library::{
+    Access, Create, Job, JobId, JobRequest, JobSource, Library, Limits, Memory, Worker,
+    WorkerConfig,
+};
+use vidra_sim::Simulator;
+
+/// A wall clock that follows the runtime's clock, which tests pause.
+#[derive(Clone)]
+pub(crate) struct TestClock {
+    start: tokio::time::Instant,
+    at: Timestamp,
+}
+
+impl TestClock {
+    pub(crate) fn new() -> Self {
+        // Ten in the morning in Los Angeles.
+        let at = "2026-11-17T18:00:00Z".parse().unwrap();
+        Self { start: tokio::time::Instant::now(), at }
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        self.at + self.start.elapsed()
+    }
+
+    fn suspended(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// A platform, a client and a library in memory, under one clock.
+pub(crate) struct World {
+    pub(crate) platform: Simulator,
+    pub(crate) clock: TestClock,
+    pub(crate) memory: Memory,
+    pub(crate) config: WorkerConfig,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::over(Simulator::new())
+    }
+
+    pub(crate) fn over(platform: Simulator) -> Self {
+        let (clock, memory) = (TestClock::new(), Memory::new().unwrap());
+        Self { platform, clock, memory, config: WorkerConfig::default() }
+    }
+
+    pub(crate) fn client(&self) -> vidra::Builder {
+        Vidra::builder()
+            .key(ApiKey::new("demo-key"))
+            .transport(InProcess(self.platform.clone()))
+            .clock(self.clock.clone())
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        let clock = Arc::new(self.clock.clone());
+        Library::in_memory(&self.memory, Limits::default(), clock).unwrap()
+    }
+
+    /// Starts a worker. It runs until the guard is dropped.
+    pub(crate) fn work(&self, library: &Library, vidra: Vidra) -> WorkerGuard {
+        let payer = vidra.clone();
+        let payers = Arc::new(move |_: &str| Some(payer.clone()));
+        let worker = Worker::new(library.clone(), vidra, payers, self.config);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            worker.run(async { _ = stopped.await }).await.unwrap();
+        });
+        WorkerGuard { stop: Some(stop), task }
+    }
+}
+
+pub(crate) struct WorkerGuard {
+    stop: Option<oneshot::Sender<()>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl WorkerGuard {
+    /// Stops the worker gracefully.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        (&mut self.task).await.unwrap();
+    }
+
+    /// Ends the worker at once, as a killed process would.
+    pub(crate) fn kill(self) {
+        self.task.abort();
+    }
+}
+
+pub(crate) fn create(sources: &[&str]) -> Create {
+    let sources = sources.iter().map(|text| JobSource::parse(text).unwrap()).collect();
+    let request = JobRequest::default();
+    Create { owner: String::new(), request, sources, idempotency_key: None }
+}
+
+/// Waits until a job has ended or waits.
+pub(crate) async fn settled(library: &Library, id: JobId) -> Job {
+    let mut seen = 0;
+    loop {
+        let job =
+            library.changed_job(id, &Access::All, seen, Duration::from_secs(3600)).await.unwrap();
+        if job.state.is_finished() {
+            return job;
+        }
+        seen = job.version;
+    }
+}
