@@ -194,7 +194,7 @@ impl Library {
         let write =
             self.inner.database.try_write(move |connection| jobs::create(connection, &new, now));
         let (job, is_new) = write.await?;
-        self.changes().note(job.id);
+        self.changes().note_request(job.id);
         Ok(Created { job, is_new })
     }
 
@@ -386,7 +386,7 @@ impl Library {
             .database
             .try_write(move |connection| jobs::change(connection, id, access.owner(), change, now));
         let job = write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(job)
     }
 
@@ -406,7 +406,7 @@ impl Library {
             jobs::retry(connection, id, access.owner(), reasons.as_deref(), now)
         });
         let retried = write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(retried)
     }
 
@@ -422,7 +422,7 @@ impl Library {
             .database
             .try_write(move |connection| jobs::delete(connection, id, access.owner()));
         write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(())
     }
 

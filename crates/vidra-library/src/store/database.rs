@@ -27,6 +27,9 @@ const READERS: usize = 4;
 /// How many writes may wait for the writer.
 const QUEUE: usize = 1024;
 
+/// The largest number of pages that SQLite allows.
+const MAX_PAGES: u64 = 4_294_967_294;
+
 /// How long a transaction waits for those of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -188,6 +191,18 @@ impl Database {
             }
             Mode::Memory(connection) => work(&lock(connection)),
         }
+    }
+
+    /// Limits the size of the file. Writes that need more fail, and reading goes on.
+    pub(crate) async fn limit_bytes(&self, bytes: Option<u64>) -> Result<()> {
+        let limit = move |connection: &Connection| {
+            let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+            let pages = bytes.map_or(MAX_PAGES, |bytes| bytes / page.unsigned_abs().max(1));
+            // SQLite never sets a limit below the present size.
+            let set = format!("PRAGMA max_page_count = {}", pages.clamp(1, MAX_PAGES));
+            connection.query_row(&set, [], |_| Ok(()))
+        };
+        self.write(limit).await
     }
 
     /// Whether the file works. It reads no row.
