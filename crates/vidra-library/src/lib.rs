@@ -8,6 +8,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
+//! - `results`: the results of a job as JSON, NDJSON, CSV and ZIP
 //! - `worker`: leases items, runs them, waits for resources
 //! - `estimate`: what a job would cost
 //! - `library`: [`Library`]: one method per operation
@@ -18,6 +19,7 @@
 mod estimate;
 mod job;
 mod library;
+mod results;
 mod store;
 mod transcript;
 mod worker;
@@ -30,5 +32,6 @@ pub use job::{
 pub use library::{
     Access, Create, Created, ItemFilter, Library, Limits, Memory, StoredResult, Watch,
 };
+pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
 pub use store::{Check, Health, Stats};
 pub use worker::{Payers, Worker, WorkerConfig};

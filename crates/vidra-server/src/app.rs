@@ -24,7 +24,7 @@ use crate::drain::Drain;
 use crate::gate::{Admission, Gate, Rules};
 use crate::hot::{RequestHead, RequestLog, ResponseFacts};
 use crate::state::AppState;
-use crate::{layers, mcp, pages, routes, typed_url};
+use crate::{jobs, layers, mcp, pages, routes, typed_url};
 
 /// The whole service. Cheap to clone.
 #[derive(Clone)]
@@ -66,7 +66,8 @@ impl App {
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
-        let counters = Counters::new(templates.chain(others), &[routes::BATCH_PATH, mcp::PATH]);
+        let counters =
+            Counters::new(templates.chain(others), &[routes::LONG_PATHS, &[mcp::PATH]].concat());
         let state = AppState::new(vidra, counters, document, &config);
         let router = layers::wrap(router, &state);
         let routes = typed_url::before_routing(router);
@@ -87,6 +88,12 @@ impl App {
     /// take too long get 503.
     pub fn drain(&self) {
         self.0.state.drain.begin();
+    }
+
+    /// Runs the jobs of the library, until graceful shutdown begins. The caller must await it before the process ends, so
+    /// that other processes get its unfinished work at once. Returns at once if there is no library.
+    pub async fn run_jobs(&self) {
+        jobs::run(self.0.state.clone()).await;
     }
 
     /// The resources that are held at this moment: requests in flight, and batches counted for a caller.

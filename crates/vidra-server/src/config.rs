@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::gate::Rules;
 use crate::hot::AccessLog;
+use crate::library::LibraryConfig;
 use crate::reloads::Reloads;
 use crate::tls::Tls;
 
@@ -26,6 +27,8 @@ pub struct Config {
     pub mcp: bool,
     /// The examples that the explorer offers. Only a simulated platform has any.
     pub examples: Vec<Example>,
+    /// The library, with its jobs; `None` if it is switched off. [`App::run_jobs`](crate::App::run_jobs) runs them.
+    pub library: Option<LibraryConfig>,
     /// The access rules.
     pub gate: Rules,
     /// The access log, if there is one.
@@ -46,6 +49,7 @@ impl Default for Config {
             batches_per_caller: 8,
             mcp: true,
             examples: vec![],
+            library: None,
             gate: Rules::default(),
             access_log: None,
             tls: None,

@@ -64,12 +64,12 @@ const LONG_BOUNDS: [u64; 11] = [
 ];
 
 /// Methods with a label of their own; the most frequent first.
-pub(crate) const METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
+pub(crate) const METHODS: [Method; 4] = [Method::GET, Method::HEAD, Method::POST, Method::DELETE];
 
 /// Statuses with a label of their own; the most frequent first.
-pub(crate) const STATUSES: [u16; 23] = [
+pub(crate) const STATUSES: [u16; 25] = [
     200, 304, 404, 400, 429, 503, 401, 403, 405, 406, 408, 409, 411, 413, 415, 421, 499, 500, 502,
-    504, 204, 307, 308,
+    504, 204, 307, 308, 202, 422,
 ];
 
 /// The status of a request whose caller disconnected before the response, as nginx counts it.

@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use vidra::{Error, ErrorKind, Reason};
 
 pub(crate) use responses::{
-    BatchErrors, BodyErrors, FetchErrors, OperatorErrors, ReadinessErrors, TranscriptBatchErrors,
-    TranscriptErrors, error_responses, references,
+    BatchErrors, BodyErrors, FetchErrors, JobChangeErrors, JobErrors, JobListErrors,
+    OperatorErrors, ReadinessErrors, StartErrors, TranscriptBatchErrors, TranscriptErrors,
+    error_responses, references,
 };
 
 /// The body of every error response.
@@ -62,6 +63,8 @@ pub(crate) fn status(reason: Reason) -> StatusCode {
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
         Reason::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Reason::JobStateConflict => StatusCode::CONFLICT,
+        Reason::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
         Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
         Reason::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Reason::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
@@ -102,6 +105,10 @@ impl ApiError {
     /// The service is shutting down.
     pub(crate) fn shutting_down() -> Self {
         Self::new(Reason::ShuttingDown, "The service is shutting down")
+    }
+
+    pub(crate) fn reason(&self) -> Reason {
+        self.error.reason()
     }
 
     pub(crate) fn status(&self) -> StatusCode {

@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::time::timeout;
 use vidra::{ChannelRef, CommentId, Error, PlaylistId, Reason, Seconds, VideoId};
+use vidra_library::JobId;
 
 use crate::error_body::ApiError;
 
@@ -34,7 +35,7 @@ macro_rules! identifiers {
         }
     )+};
 }
-identifiers!(VideoId, PlaylistId, ChannelRef, CommentId);
+identifiers!(VideoId, PlaylistId, ChannelRef, CommentId, JobId);
 
 /// A video, and the time at which its URL begins (`t=`).
 pub(crate) struct StartedVideo(pub(crate) VideoId, pub(crate) Option<Seconds>);
@@ -214,21 +215,36 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        parse_json(&parts.headers, &read_body(body).await?).map(Self)
+        let body = read_body(body, BodyLimits::default()).await?;
+        parse_json(&parts.headers, &body).map(Self)
+    }
+}
+
+/// How large a body may be, and how long it may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimits {
+    pub(crate) bytes: usize,
+    pub(crate) time: Duration,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self { bytes: MAX_BODY_BYTES, time: BODY_TIMEOUT }
     }
 }
 
 /// Reads a whole body. Fails if it is too large or too slow.
-pub(crate) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
+pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Bytes, ApiError> {
+    let BodyLimits { bytes: most, time } = limits;
     let too_large = || {
-        let message = format!("The body is larger than {MAX_BODY_BYTES} bytes");
+        let message = format!("The body is larger than {most} bytes");
         ApiError::new(Reason::BodyTooLarge, message)
     };
     // A declared length is enough to refuse the body without reading it.
-    if http_body::Body::size_hint(&body).lower() > MAX_BODY_BYTES as u64 {
+    if http_body::Body::size_hint(&body).lower() > most as u64 {
         return Err(too_large());
     }
-    let collected = timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect()).await;
+    let collected = timeout(time, Limited::new(body, most).collect()).await;
     let Ok(collected) = collected else {
         return Err(ApiError::new(Reason::BodyTimeout, "The body did not arrive in time"));
     };
@@ -239,12 +255,11 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
     }
 }
 
-fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, ApiError> {
+pub(crate) fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, ApiError> {
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let media_type = media_type(headers);
     let unsupported = |message| Err(ApiError::new(Reason::UnsupportedMediaType, message));
     if !media_type.eq_ignore_ascii_case("application/json") {
         return unsupported("The body has to be application/json");
@@ -257,6 +272,12 @@ fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, ApiEr
         Ok(value) => Ok(Some(value)),
         Err(error) => Err(invalid("The body is not valid JSON", format!("body: {error}"))),
     }
+}
+
+/// The media type of a body, without its parameters. Empty if there is none.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
 /// The items of a header that is a list separated by commas. Lines of the same name form one list.

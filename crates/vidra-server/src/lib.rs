@@ -16,10 +16,12 @@
 //! - `routes`: the URL table, one file per resource
 //! - `metrics`: the page for Prometheus
 //! - `degraded`: the parts that do not work, for `/readyz` and the metrics
+//! - `jobs`: runs the jobs of the library
 //! - `stream`: batches and lists as streams
 //! - `state`: `AppState`, which everything above shares
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
+//! - `library`: the library file, which may not be available yet
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: renders and logs every response, and answers from the response cache before routing
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
@@ -48,7 +50,9 @@ mod extract;
 pub mod gate;
 mod hot;
 mod items;
+mod jobs;
 mod layers;
+mod library;
 mod log_sink;
 mod mcp;
 mod metrics;
@@ -68,6 +72,7 @@ pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
 pub use config_file::read_config_file;
 pub use hot::AccessLog;
+pub use library::{LibraryConfig, LibraryFile};
 pub use log_sink::LogSink;
 pub use reloads::Reloads;
 pub use serve::{Limits, Serving, serve};

@@ -20,7 +20,7 @@ use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
-use crate::extract::{MAX_BODY_BYTES, read_body};
+use crate::extract::{BodyLimits, MAX_BODY_BYTES, read_body};
 pub(crate) use crate::gate::MCP_PATH as PATH;
 use crate::gate::{CallerId, CallerRate};
 use crate::respond::is_stream;
@@ -47,7 +47,7 @@ async fn answer(
     parts.extensions.insert(OnFailure::new(move |error| counters.note_error(error)));
     let method = parts.method.clone();
     let rate = parts.extensions.remove::<CallerRate>();
-    let body = read_body(body).await?;
+    let body = read_body(body, BodyLimits::default()).await?;
     if let Some(rate) = rate.filter(|_| method == Method::POST && is_work(&body)) {
         rate.admit_work()?;
     }

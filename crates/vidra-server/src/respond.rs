@@ -103,6 +103,14 @@ fn headers(content_type: &'static str, etag: HeaderValue) -> [(HeaderName, Heade
     ]
 }
 
+/// The headers of a body of this type, with a strong `ETag`.
+pub(crate) fn tagged_headers(
+    content_type: &'static str,
+    body: &[u8],
+) -> [(HeaderName, HeaderValue); 3] {
+    headers(content_type, etag(body))
+}
+
 /// A value as JSON, with a strong `ETag` that changes only when the bytes do.
 pub(crate) struct Tagged<T>(pub(crate) T);
 

@@ -5,6 +5,7 @@ mod channel;
 mod chart;
 mod comment;
 mod document;
+mod job;
 mod link;
 mod list;
 mod media_types;
@@ -40,7 +41,11 @@ use document::AnyObject;
 pub(crate) use redirects::from_slashes;
 
 /// The route of playlist batches.
-pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
+const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
+
+/// The routes whose requests may last for an hour.
+pub(crate) const LONG_PATHS: &[&str] =
+    &[BATCH_PATH, "/api/jobs/{id}/results", "/api/jobs/{id}/events"];
 
 #[derive(OpenApi)]
 #[openapi(
@@ -67,6 +72,7 @@ pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
         (name = "Comments", description = "Comment threads and replies"),
         (name = "Search", description = "Videos, channels and playlists that match words"),
         (name = "Transcripts", description = "Transcripts in every format; only playlists and channels need a key for the YouTube Data API"),
+        (name = "Jobs", description = "Durable jobs: the transcripts of many videos, over hours and days"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "The identifiers in a link, without an upstream call"),
         (name = "Tools", description = "Tools for AI models; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
@@ -105,6 +111,15 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(transcript::get_tracks))
         .routes(routes!(batch::get_transcripts))
         .routes(routes!(batch::get_playlist_transcripts))
+        .routes(routes!(job::start_job, job::list_jobs))
+        .routes(routes!(job::get_job, job::delete_job))
+        .routes(routes!(job::get_job_items))
+        .routes(routes!(job::get_job_results))
+        .routes(routes!(job::get_job_events))
+        .routes(routes!(job::pause_job))
+        .routes(routes!(job::resume_job))
+        .routes(routes!(job::cancel_job))
+        .routes(routes!(job::retry_job))
         .routes(routes!(region::get_regions))
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))

@@ -9,8 +9,9 @@ use vidra_mcp::BatchLimit;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::CallerId;
+use crate::gate::{CallerId, Keys};
 use crate::hot::{Observers, ResponseCache, StaticBody};
+use crate::library::LibraryConfig;
 use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
@@ -35,6 +36,12 @@ pub(crate) struct AppState {
     pub(crate) allowances: Arc<Allowances>,
     /// The account of all callers together; `None` if the service requires keys.
     pub(crate) open_account: Option<Allowance>,
+    /// The valid keys; `None` if the service requires none.
+    pub(crate) keys: Option<Arc<Keys>>,
+    /// Whether only this machine can reach the service.
+    pub(crate) on_loopback: bool,
+    /// `None` if the library is switched off.
+    pub(crate) library: Option<LibraryConfig>,
     /// The certificate, whose expiry is a metric.
     pub(crate) tls: Option<Tls>,
     pub(crate) reloads: Reloads,
@@ -67,6 +74,9 @@ impl AppState {
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             allowances: Arc::clone(config.gate.allowances()),
             open_account: config.gate.open_account(),
+            keys: config.gate.keys.clone(),
+            on_loopback: config.gate.on_loopback,
+            library: config.library.clone(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
             document: Arc::new(LazyLock::new(Box::new(render))),

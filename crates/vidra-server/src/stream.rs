@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
-use vidra::{BatchEvent, BatchSummary, PlaylistId, Result, SourceId, VideoTranscript};
+use vidra::{BatchEvent, BatchSummary, PlaylistId, Reason, Result, SourceId, VideoTranscript};
 
 use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
@@ -39,7 +40,7 @@ pub(crate) enum StreamFormat {
 }
 
 /// The longest silence of a stream. Proxies close a connection that is silent for a minute.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -119,7 +120,7 @@ pub(crate) async fn respond_with_list(
     Ok(response)
 }
 
-const STREAM_HEADERS: [(HeaderName, HeaderValue); 2] = [
+pub(crate) const STREAM_HEADERS: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     (X_ACCEL_BUFFERING, HeaderValue::from_static("no")),
 ];
@@ -156,6 +157,48 @@ fn until_shutdown<L: Line>(
 ) -> impl Stream<Item = L> {
     let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
     until(lines, end, || L::error(ApiError::shutting_down().into_line()))
+}
+
+/// The events until the service has to stop, and then an error.
+pub(crate) fn sse_until_shutdown(
+    events: impl Stream<Item = Event> + Unpin,
+    drain: Drain,
+) -> impl Stream<Item = Event> {
+    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
+    until(events, end, || {
+        let body = serde_json::to_string(&ApiError::shutting_down().into_line());
+        Event::default().event("error").data(body.unwrap_or_default())
+    })
+}
+
+/// The lines of NDJSON until they end, fail, or the service has to stop. The last line is an error in the latter cases.
+pub(crate) fn with_error_line(
+    lines: impl Stream<Item = Result<Bytes>> + Send + 'static,
+    drain: Drain,
+) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+    let line = |body: ErrorBody| Bytes::from(ListLine::Error(body).json() + "\n");
+    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
+    let lines = until(Box::pin(lines), end, || Err(shutting_down()));
+    lines.map(move |bytes| Ok(bytes.unwrap_or_else(|error| line(line_of(error, "results failed")))))
+}
+
+/// The bytes of a document. The connection breaks if they fail, or if the service has to stop, so that nobody takes a
+/// part for the whole.
+pub(crate) fn or_broken(
+    bytes: impl Stream<Item = Result<Bytes>> + Send + 'static,
+    drain: Drain,
+) -> impl Stream<Item = Result<Bytes>> + Send + 'static {
+    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
+    until(Box::pin(bytes), end, || Err(shutting_down())).inspect(|bytes| {
+        if let Err(error) = bytes {
+            let (reason, source) = (error.reason().code(), error.source());
+            tracing::warn!(reason, source, %error, "results failed");
+        }
+    })
+}
+
+fn shutting_down() -> vidra::Error {
+    vidra::Error::new(Reason::ShuttingDown, "The service is shutting down")
 }
 
 /// Adds a `waiting` line whenever nothing else was sent for 15 seconds.

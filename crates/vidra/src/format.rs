@@ -1,6 +1,8 @@
 //! Text for people, such as `1.8B`, `3:34`, `2d 5h`, `October 25, 2009` and `3 weeks ago`, and
 //! YouTube's two time formats. No function reads a clock: the current time is always an argument.
 
+use std::borrow::Cow;
+
 use jiff::fmt::temporal::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, SpanRelativeTo, Timestamp, Unit};
@@ -45,6 +47,22 @@ fn grouped(number: u64) -> String {
         ..10_000 => number.to_string(),
         10_000..1_000_000 => format!("{},{:03}", number / 1_000, number % 1_000),
         _ => format!("{},{:03},{:03}", number / 1_000_000, number / 1_000 % 1_000, number % 1_000),
+    }
+}
+
+/// Makes free text harmless in a cell of CSV. Spreadsheets take a text that begins like a formula for one, so it gets
+/// an apostrophe in front.
+///
+/// ```
+/// use vidra::format::csv_text;
+/// assert_eq!(csv_text("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+/// assert_eq!(csv_text("1 = 1"), "1 = 1");
+/// ```
+pub fn csv_text(text: &str) -> Cow<'_, str> {
+    // The last four are the full-width forms, which spreadsheets read alike.
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
     }
 }
 

@@ -68,7 +68,7 @@ impl ErrorResponse {
 }
 
 /// All error responses of the document.
-const ALL: [ErrorResponse; 26] = [
+const ALL: [ErrorResponse; 35] = [
     ErrorResponse::new(
         "InvalidRequest",
         "Not a valid identifier, query or body. The service sent nothing to YouTube.",
@@ -143,6 +143,66 @@ const ALL: [ErrorResponse; 26] = [
         "Video has no captions in that language: dQw4w9WgXcQ",
     )
     .details(&["available: de, en"]),
+    ErrorResponse::new(
+        "InvalidJob",
+        "Not a valid job: `invalid_input`, `too_many_sources`. The service sent nothing to YouTube.",
+        Reason::InvalidInput,
+        "The request is not valid",
+    )
+    .details(&["sources: is required", "concurrency: must be a whole number from 1 to 20"]),
+    ErrorResponse::new(
+        "InvalidJobQuery",
+        "Not a valid query: `invalid_input`, `invalid_cursor`.",
+        Reason::InvalidInput,
+        "The query parameters are not valid",
+    )
+    .details(&["limit: must be a whole number from 1 to 500"]),
+    ErrorResponse::new(
+        "JobNotFound",
+        "There is no such job, or it belongs to another caller: `job_not_found`. The operator has switched the library \
+         off: `library_off`.",
+        Reason::JobNotFound,
+        "There is no such job",
+    ),
+    ErrorResponse::new(
+        "LibraryOff",
+        "The operator has switched the library off, or a source does not exist.",
+        Reason::LibraryOff,
+        "The library is switched off",
+    ),
+    ErrorResponse::new(
+        "JobStateConflict",
+        "The job has ended, or is in a state that does not allow this.",
+        Reason::JobStateConflict,
+        "The job is completed",
+    ),
+    ErrorResponse::new(
+        "IdempotencyKeyReused",
+        "The `Idempotency-Key` was used for another request in the last 24 hours.",
+        Reason::IdempotencyKeyReused,
+        "The Idempotency-Key was used for another request",
+    ),
+    ErrorResponse::new(
+        "JobLimitReached",
+        "The caller has too many unfinished jobs, or sends too many requests. A dry run also fails if a quota is used up.",
+        Reason::TooManyJobs,
+        "You have 100 unfinished jobs, and 100 are allowed",
+    )
+    .with_wait(),
+    ErrorResponse::new(
+        "JobTypeUnsupported",
+        "The body has another media type than the operation supports.",
+        Reason::UnsupportedMediaType,
+        "The body has to be application/json, text/plain or application/x-ndjson",
+    ),
+    ErrorResponse::new(
+        "LibraryUnavailable",
+        "The library file cannot be used: `library_unavailable`, `library_damaged`. The service is shutting down: \
+         `shutting_down`.",
+        Reason::LibraryUnavailable,
+        "The library file cannot be used now",
+    )
+    .with_wait(),
     ErrorResponse::new(
         "MethodNotAllowed",
         "The path does not support this method.",
@@ -292,6 +352,14 @@ error_sets! {
     BatchErrors: InvalidBatch, PlaylistDenied, PlaylistNotFound;
     /// The errors of a batch with a source in its body that differ from those of other operations.
     TranscriptBatchErrors: InvalidBatch, PlaylistDenied, NotFound;
+    /// The errors of the start of a job that differ from those of other operations.
+    StartErrors: InvalidJob, LibraryOff, BodyTimeout, BodyTooLarge, JobTypeUnsupported, IdempotencyKeyReused, JobLimitReached;
+    /// The errors of an operation on one job.
+    JobErrors: InvalidJobQuery, JobNotFound, Internal, LibraryUnavailable;
+    /// The errors of the list of jobs.
+    JobListErrors: InvalidJobQuery, LibraryOff, Internal, LibraryUnavailable;
+    /// The error of a change of a job.
+    JobChangeErrors: JobStateConflict;
     /// The error of an operation for operators.
     OperatorErrors: OperatorKeyRequired;
     /// The error of readiness.

@@ -81,6 +81,13 @@ impl Keys {
         self.callers.store(Arc::new(callers.collect()));
     }
 
+    /// The budget and usage of the key with this name. `None` if there is no such key, or it was revoked.
+    pub(crate) fn allowance_of(&self, name: &str) -> Option<Allowance> {
+        let callers = self.callers.load();
+        let caller = callers.values().find(|caller| caller.name.as_str() == name)?;
+        Some(caller.account.allowance.clone())
+    }
+
     /// The caller whose key a request presents. A part of the hash finds the entry, and a comparison in
     /// constant time confirms it, so the time reveals nothing about other keys.
     pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, RejectReason> {

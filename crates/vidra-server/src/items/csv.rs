@@ -4,6 +4,7 @@ use csv::{Terminator, Writer, WriterBuilder};
 use serde_json::Value;
 use utoipa::ToSchema;
 use vidra::Include;
+use vidra::format::csv_text;
 
 use super::{Fields, Members, at};
 
@@ -114,9 +115,7 @@ impl Column {
     fn cell(&self, value: Option<&Value>) -> String {
         match value {
             None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) if self.is_free_text && begins_like_a_formula(text) => {
-                format!("'{text}")
-            }
+            Some(Value::String(text)) if self.is_free_text => csv_text(text).into_owned(),
             Some(Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
         }
@@ -126,11 +125,6 @@ impl Column {
 fn is_free_text(path: &str) -> bool {
     let name = path.rsplit('.').next().unwrap_or(path);
     FREE_TEXT.contains(&name)
-}
-
-fn begins_like_a_formula(text: &str) -> bool {
-    // The last four are the full-width forms, which spreadsheets read alike.
-    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
 }
 
 #[cfg(test)]

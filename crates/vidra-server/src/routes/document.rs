@@ -44,6 +44,8 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
             let example = examples.remove(&format!("{method} {path}"));
             add_gate(operation, Access::for_path(path));
             complete(operation, path, method, example);
+            let accepted = examples.remove(&format!("{method} {path} 202"));
+            complete_others(operation, accepted);
         }
     }
     shared::share_parameters(&mut document);
@@ -69,8 +71,9 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
 pub(super) fn operations(
     item: &mut PathItem,
 ) -> impl Iterator<Item = (&'static str, &mut Operation)> {
-    let both = [("GET", &mut item.get), ("POST", &mut item.post)].into_iter();
-    both.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+    let PathItem { get, post, delete, .. } = item;
+    let all = [("GET", get), ("POST", post), ("DELETE", delete)].into_iter();
+    all.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 /// The two ways to send a key.
@@ -114,12 +117,14 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
         responses.extend(references(&["NotAcceptable"]));
     }
     let Some(RefOr::T(success)) = responses.get_mut("200") else { return };
-    // Metrics have no tag.
-    let is_tagged = path != "/metrics";
+    // Neither metrics nor streams have a tag.
+    let is_tagged =
+        !matches!(path, "/metrics" | "/api/jobs/{id}/results" | "/api/jobs/{id}/events");
     if is_tagged {
         add_headers(success, &[ETAG]);
     }
-    if method == "GET" && !is_service {
+    let is_job = path.starts_with("/api/jobs");
+    if method == "GET" && !is_service && !is_job {
         add_headers(success, &CACHED);
     }
     add_headers(success, &EVERY_RESPONSE);
@@ -133,6 +138,20 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
     if method == "GET" && is_tagged {
         let unchanged = Ref::from_response_name(NOT_MODIFIED).into();
         responses.insert("304".to_owned(), unchanged);
+    }
+}
+
+/// Completes successful responses without a document, or with that of work that has only begun.
+fn complete_others(operation: &mut Operation, example: Option<Value>) {
+    let responses = &mut operation.responses.responses;
+    if let Some(RefOr::T(accepted)) = responses.get_mut("202") {
+        add_headers(accepted, &EVERY_RESPONSE);
+        if let Some(RefOr::T(content)) = accepted.content.get_mut("application/json") {
+            content.example = example;
+        }
+    }
+    if let Some(RefOr::T(deleted)) = responses.get_mut("204") {
+        add_headers(deleted, &EVERY_RESPONSE);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::http::header::VARY;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
@@ -12,10 +12,12 @@ use vidra::{Cached, Include, Lookup, Page, PlaylistId, PlaylistVideo, Resource, 
 
 use super::responder::Responder;
 use crate::accept::preferred_type;
+use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
 use crate::extract::Query;
 use crate::hot::Answer;
 use crate::items::{CsvWriter, Fields};
+use crate::respond::Tagged;
 use crate::{respond, stream};
 
 /// The cursor of the next page, for formats whose body has no place for it.
@@ -223,6 +225,47 @@ impl ListForm {
         Ok(response)
     }
 
+    /// Sends a page that must not be cached. `whole` is the page as JSON, with all members.
+    pub(super) fn page<T: ToSchema + Serialize>(
+        &self,
+        whole: &impl Serialize,
+        items: &[T],
+        next_cursor: Option<&str>,
+    ) -> Result {
+        if self.format == ListFormat::Json && self.fields.is_none() {
+            // As it is, so that members keep their order.
+            return Ok(Tagged(whole).into_response());
+        }
+        let items: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
+        let items = items.map_err(ApiError::internal)?;
+        if self.format == ListFormat::Csv {
+            let body = csv::<T>(self.fields.as_ref(), self.include, &items);
+            let mut response = (respond::tagged_headers(CSV, &body), body).into_response();
+            let cursor = next_cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok());
+            response.headers_mut().extend(cursor.map(|cursor| (X_NEXT_CURSOR, cursor)));
+            return Ok(response);
+        }
+        let mut body = json!({"items": self.chosen(&items)});
+        if let Some(cursor) = next_cursor {
+            body["nextCursor"] = cursor.into();
+        }
+        Ok(Tagged(body).into_response())
+    }
+
+    /// Streams items as NDJSON.
+    pub(super) async fn stream<T: Serialize>(
+        self,
+        items: impl Stream<Item = vidra::Result<T>> + Send + 'static,
+        drain: Drain,
+    ) -> Result {
+        let item = move |item: vidra::Result<T>| {
+            let value = serde_json::to_value(item?)
+                .map_err(|error| vidra::Error::new(vidra::Reason::Internal, error.to_string()))?;
+            Ok(self.choose(&value))
+        };
+        stream::respond_with_list(items.map(item), drain).await
+    }
+
     fn with_csv<T: ToSchema>(&self, mut answer: Answer, items: &[Value]) -> Answer {
         answer.content_type = CSV;
         answer.cached.body = csv::<T>(self.fields.as_ref(), self.include, items);
@@ -286,11 +329,6 @@ impl Responder {
         form: ListForm,
         items: impl Stream<Item = vidra::Result<T>> + Send + 'static,
     ) -> Result<Response> {
-        let item = move |item: vidra::Result<T>| {
-            let value = serde_json::to_value(item?)
-                .map_err(|error| vidra::Error::new(vidra::Reason::Internal, error.to_string()))?;
-            Ok(form.choose(&value))
-        };
-        stream::respond_with_list(items.map(item), self.drain()).await
+        form.stream(items, self.drain()).await
     }
 }

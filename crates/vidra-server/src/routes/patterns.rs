@@ -4,7 +4,10 @@
 //! the service also accepts others (`HTTP://YOUTUBE.COM:80/…`). It accepts everything that a pattern
 //! allows.
 
-use vidra::{CaptionKind, ChunkBy, SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
+use vidra::{
+    CaptionKind, ChunkBy, Reason, SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder,
+};
+use vidra_library::{ItemState, JobState};
 
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
@@ -60,6 +63,14 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
     let (_, rest) = path.split_once("/api/")?;
     let (kind, _) = rest.split_once("/{")?;
     let (component, description, example, forms) = match kind {
+        "jobs" => {
+            return Some(PathParameter {
+                component: "JobId",
+                description: "The id of the job",
+                example: "0f8fad5bd9cb469fa16570867728950e",
+                values: Values::Pattern("^[0-9a-f]{32}$".to_owned()),
+            });
+        }
         "tools" => {
             return Some(PathParameter {
                 component: "ToolName",
@@ -132,6 +143,20 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
             return words(&["json", "srt", "vtt", "txt", "csv"]);
         }
         ("/api/transcript/{id}/text", "format") => return words(&["txt", "srt", "vtt"]),
+        ("/api/jobs", "state") => return choices(&JobState::ALL),
+        ("/api/jobs/{id}/items", "state") => return choices(&ItemState::ALL),
+        ("/api/jobs/{id}/items", "reason") => {
+            return Some(Values::Words(Reason::ALL.iter().map(|reason| reason.code()).collect()));
+        }
+        ("/api/jobs/{id}/results", "format") => return words(&["json", "ndjson", "csv", "zip"]),
+        (_, "files") => {
+            let kind = "(srt|vtt|txt|json)";
+            format!("^ *({kind}( *, *{kind}){{0,9}})? *$")
+        }
+        (_, "dryRun" | "refresh") => return words(&["true", "false"]),
+        (_, "name") => job_name(),
+        (_, "Idempotency-Key") => "^[!-~]{1,255}$".to_owned(),
+        (_, "Last-Event-ID") => "^[0-9]{0,19}$".to_owned(),
         // Lists.
         (_, "format") => return words(&["json", "csv"]),
         (_, "download") => return words(&["0", "1"]),
@@ -151,6 +176,11 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
 /// Up to ten languages, or none.
 pub(super) fn languages() -> String {
     format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
+}
+
+/// The name of a job, or none.
+pub(super) fn job_name() -> String {
+    r"^[^\u0000-\u001F\u007F-\u009F]{0,100}$".to_owned()
 }
 
 /// The words of a choice.
@@ -190,6 +220,13 @@ pub(super) fn playlist_reference() -> String {
 /// The id, the handle or the URL of a channel.
 pub(super) fn channel_reference() -> String {
     format!("^ *({}) *$", channel())
+}
+
+/// The id or the URL of a video, a playlist or a channel.
+pub(super) fn source_reference() -> String {
+    let channel =
+        format!("{CHANNEL}|@{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}");
+    format!("^({}|{}|{channel})$", video(), playlist())
 }
 
 fn playlist() -> String {

@@ -124,6 +124,27 @@ pub struct VideoTranscript {
     pub transcript: Result<BatchTranscript, Error>,
 }
 
+impl VideoTranscript {
+    /// The result of an entry.
+    ///
+    /// ```
+    /// use vidra::{Error, Reason, VideoTranscript};
+    /// let error = Error::new(Reason::VideoPrivate, "Video is private");
+    /// let result = VideoTranscript::new(None, String::new(), 7, Err(error));
+    /// let json = serde_json::to_value(result)?;
+    /// assert_eq!((&json["status"], &json["reason"]), (&"failed".into(), &"video_private".into()));
+    /// # Ok::<_, serde_json::Error>(())
+    /// ```
+    pub fn new(
+        video_id: Option<VideoId>,
+        title: String,
+        position: u64,
+        transcript: Result<BatchTranscript, Error>,
+    ) -> Self {
+        Self { video_id, title, position, transcript }
+    }
+}
+
 /// A transcript of a batch, in the form that its query requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

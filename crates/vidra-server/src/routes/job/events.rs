@@ -1,0 +1,152 @@
+//! The events of a job, as server-sent events.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, Sse};
+use futures_util::{Stream, StreamExt, stream};
+use utoipa::ToSchema;
+use vidra::format::iso_millis;
+use vidra_library::{Access, Job, JobId, Library, NumberedEvent};
+
+use super::Jobs;
+use crate::error_body::{ApiError, JobErrors, Result};
+use crate::extract::{Id, Query, invalid};
+use crate::stream::{HEARTBEAT, STREAM_HEADERS, sse_until_shutdown};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// A server-sent event of a job.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation: `numbered` writes it")]
+pub(in crate::routes) struct JobEventText {
+    /// The kind of the event.
+    event: JobEventName,
+    /// The number of the event in its job, from 1. That of the snapshot is the number of the last event before those
+    /// that follow.
+    #[schema(pattern = "^[0-9]+$", example = "1")]
+    id: String,
+    /// JSON: a `Job` in a snapshot, an `ErrorBody` in an error, and otherwise the members of the event with its
+    /// `number` and its time `at`.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+/// The kinds of events.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "documentation: `numbered` writes it")]
+pub(in crate::routes) enum JobEventName {
+    /// The job as it is now. It is the first event.
+    Snapshot,
+    /// The job has another state.
+    State,
+    /// A page of a source was listed.
+    Listed,
+    /// An item succeeded or failed.
+    Item,
+    /// The stream cannot continue. It is the last event.
+    Error,
+}
+
+/// The changes of a job as server-sent events.
+///
+/// The first event is a `snapshot`: the job as it is. Then come the numbered events: `state`, `listed` and `item`. The
+/// numbers of a job have no gaps. Without `Last-Event-ID` and `after` only events after the snapshot follow; with them,
+/// all events after that number, so that a reader misses nothing after a broken connection. A comment is sent whenever
+/// nothing has happened for 15 seconds. The stream ends when the job has ended and all its events were sent.
+///
+/// Cost: none; no request to YouTube.
+#[utoipa::path(
+    get, path = "/api/jobs/{id}/events", tag = "Jobs",
+    params(
+        ("id" = String, Path),
+        ("after" = Option<u64>, Query, description = "The number of the last event that the reader has; that of `Last-Event-ID` if not given", example = 0),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that the reader has; the snapshot replaces the events before it if not given", example = "0")
+    ),
+    responses((status = 200, description = "The events", body = JobEventText, content_type = "text/event-stream"), JobErrors)
+)]
+pub(in crate::routes) async fn get_job_events(
+    jobs: Jobs,
+    Id(id): Id<JobId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let whole = |text: &str| text.parse::<u64>().map_err(|_| "must be a whole number");
+    let after = query.parsed("after", whole);
+    query.check()?;
+    let after = match (after, headers.get(LAST_EVENT_ID)) {
+        (None, Some(last)) if !last.is_empty() => {
+            let number = last.to_str().ok().and_then(|text| whole(text.trim()).ok());
+            let fault = "last-event-id: must be a whole number";
+            Some(number.ok_or_else(|| invalid("A header is not valid", fault))?)
+        }
+        (after, _) => after,
+    };
+    let Jobs { library, access, drain, .. } = jobs;
+    let job = library.job(id, &access).await?;
+    // A number beyond the last event can only come from another file.
+    let after = after.map_or(job.version, |after| after.min(job.version));
+    let first = stream::iter([snapshot(&job, after)]);
+    let events = first.chain(numbered_events(library, id, access, after));
+    let events = sse_until_shutdown(events, drain).map(Ok::<_, Infallible>);
+    let mut response = Sse::new(events).into_response();
+    response.headers_mut().extend(STREAM_HEADERS);
+    Ok(response)
+}
+
+fn snapshot(job: &Job, after: u64) -> Event {
+    let data = serde_json::to_string(job).unwrap_or_default();
+    Event::default().event("snapshot").id(after.to_string()).data(data)
+}
+
+/// The events after a number, until the job has ended. A comment stands for silence.
+fn numbered_events(
+    library: Library,
+    id: JobId,
+    access: Access,
+    after: u64,
+) -> impl Stream<Item = Event> + Send + 'static {
+    struct Reader {
+        library: Library,
+        access: Access,
+        after: u64,
+        ready: VecDeque<NumberedEvent>,
+    }
+    let reader = Reader { library, access, after, ready: VecDeque::new() };
+    Box::pin(stream::unfold(Some(reader), move |reader| async move {
+        let mut reader = reader?;
+        if reader.ready.is_empty() {
+            match reader.library.watch(id, &reader.access, reader.after, HEARTBEAT).await {
+                Ok(watch) if watch.events.is_empty() && watch.job.state.is_finished() => {
+                    return None;
+                }
+                Ok(watch) => reader.ready.extend(watch.events),
+                Err(error) => {
+                    let body = ApiError::from(error).into_line();
+                    let data = serde_json::to_string(&body).unwrap_or_default();
+                    return Some((Event::default().event("error").data(data), None));
+                }
+            }
+        }
+        match reader.ready.pop_front() {
+            Some(event) => {
+                reader.after = event.number;
+                Some((numbered(&event), Some(reader)))
+            }
+            None => Some((Event::default().comment("waiting"), Some(reader))),
+        }
+    }))
+}
+
+fn numbered(NumberedEvent { number, at, json, .. }: &NumberedEvent) -> Event {
+    // A stored event is an object with its type as the first member.
+    let members = json.strip_prefix('{').unwrap_or("}");
+    let name = ["state", "listed", "item"]
+        .into_iter()
+        .find(|name| members.starts_with(&format!("\"type\":\"{name}\"")));
+    let data = format!(r#"{{"number":{number},"at":"{}",{members}"#, iso_millis(*at));
+    Event::default().event(name.unwrap_or("message")).id(number.to_string()).data(data)
+}
