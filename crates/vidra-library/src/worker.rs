@@ -84,8 +84,13 @@ impl Worker {
     ///
     /// Only if the worker cannot register itself. A failing disk later on is logged, and tried again.
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Result<()> {
-        let (process, _lock) = self.library.register().await?;
-        let mut session = Session::new(self, process).await;
+        self.run_jobs(&[], stop).await
+    }
+
+    /// Runs these jobs until `stop` resolves. All jobs if there are none.
+    async fn run_jobs(&self, only: &[JobId], stop: impl Future<Output = ()>) -> Result<()> {
+        let (process, _lock) = self.library.register(only).await?;
+        let mut session = Session::new(self, only, process).await;
         let mut stop = std::pin::pin!(stop);
         let mut egress = self.vidra.egress_changes();
         loop {
@@ -104,7 +109,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs jobs until none of `jobs` is active, for a command in the foreground.
+    /// Runs `jobs` until none of them is active, for a command in the foreground. It leaves the other jobs of the file
+    /// alone.
     ///
     /// # Errors
     ///
@@ -137,6 +143,6 @@ impl Worker {
                 () = &mut idle => {}
             }
         };
-        self.run(either).await
+        self.run_jobs(jobs, either).await
     }
 }

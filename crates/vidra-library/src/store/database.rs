@@ -45,7 +45,7 @@ pub(crate) struct Database {
     mode: Mode,
     counters: Arc<Counters>,
     /// `None` for a database in memory.
-    locks: Option<Locks>,
+    locks: Option<Arc<Locks>>,
 }
 
 enum Mode {
@@ -111,7 +111,7 @@ impl Database {
             })
             .map_err(unavailable)?;
         let mode = Mode::File { path: path.to_owned(), writes, readers };
-        Ok(Self { mode, counters, locks: Some(locks) })
+        Ok(Self { mode, counters, locks: Some(Arc::new(locks)) })
     }
 
     /// A database in memory, whose handle `connection` survives this value.
@@ -224,7 +224,7 @@ impl Database {
     }
 
     /// The locks of this process. `None` for a database in memory, which has one process.
-    pub(crate) fn locks(&self) -> Option<&Locks> {
+    pub(crate) fn locks(&self) -> Option<&Arc<Locks>> {
         self.locks.as_ref()
     }
 

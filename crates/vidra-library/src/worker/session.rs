@@ -66,6 +66,8 @@ impl ActiveJobs {
 /// The state of a running worker.
 pub(super) struct Session<'a> {
     worker: &'a Worker,
+    /// The jobs that it runs. All if there are none.
+    only: &'a [JobId],
     process: i64,
     pub(super) tasks: JoinSet<Ended>,
     running: HashMap<i64, Running>,
@@ -80,10 +82,11 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) async fn new(worker: &'a Worker, process: i64) -> Self {
+    pub(super) async fn new(worker: &'a Worker, only: &'a [JobId], process: i64) -> Self {
         let resources = Resources::restore(&worker.library, &worker.vidra).await;
         Self {
             worker,
+            only,
             process,
             tasks: JoinSet::new(),
             running: HashMap::new(),
@@ -122,7 +125,8 @@ impl<'a> Session<'a> {
         }
         if self.jobs.are_old() {
             self.release_dead_processes().await?;
-            let active = library.database().read(leases::active_jobs).await?;
+            let mut active = library.database().read(leases::active_jobs).await?;
+            active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
             self.jobs.renew(active);
         }
