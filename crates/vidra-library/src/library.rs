@@ -50,6 +50,13 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Sets how many unfinished jobs a caller may have. `None` for no limit.
+    pub fn with_unfinished_jobs(self, unfinished_jobs: Option<u64>) -> Self {
+        Self { unfinished_jobs }
+    }
+}
+
 /// Whose jobs an operation sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {

@@ -6,6 +6,7 @@
 
 mod egress;
 mod item;
+mod journal;
 mod listing;
 mod plan;
 mod resources;
@@ -23,6 +24,7 @@ use vidra::{Result, Vidra};
 use crate::job::{JobId, Wait};
 use crate::library::Library;
 use crate::store::leases::{self, LeasedItem, LeasedSource, Work};
+use journal::Journal;
 use plan::{Plan, Planner, Running};
 use resources::Resources;
 
@@ -174,6 +176,7 @@ struct Session<'a> {
     resources: Resources,
     /// The waits as they were stored, by job.
     waits: HashMap<i64, Option<Wait>>,
+    journal: Journal,
     next_care: Instant,
     is_failing: bool,
 }
@@ -189,6 +192,7 @@ impl<'a> Session<'a> {
             planner: Planner::default(),
             resources,
             waits: HashMap::new(),
+            journal: Journal::default(),
             next_care: Instant::now(),
             is_failing: false,
         }
@@ -217,6 +221,7 @@ impl<'a> Session<'a> {
         self.care().await?;
         let active = library.database().read(leases::active_jobs).await?;
         let active = self.pause_revoked(active).await?;
+        self.journal.note_active(library, &active).await?;
         let now = library.now();
         self.resources.drop_expired(library, now).await?;
         let limits = plan::Limits { items: self.worker.config.concurrency };
@@ -385,6 +390,7 @@ impl<'a> Session<'a> {
         };
         self.worker.library.database().write(store).await?;
         for (number, id, wait) in changed {
+            journal::note_wait(id, wait.as_ref());
             self.waits.insert(number, wait);
             self.worker.library.changes().note(id);
         }
