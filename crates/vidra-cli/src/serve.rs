@@ -1,5 +1,6 @@
 //! `vidra serve`: builds the client and the service, and runs them.
 
+mod library;
 mod reload;
 
 use std::future::pending;
@@ -25,11 +26,15 @@ use crate::runtime::runtime;
 use crate::signals::{Signals, survive_reload};
 use crate::systemd::{self, Inherited};
 use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
+use library::LibraryArgs;
 use reload::Reload;
 
 /// How long requests may take after the first signal. Together with the later steps shutdown takes at most
 /// 25 seconds.
 const DRAIN: Duration = Duration::from_secs(21);
+
+/// How long the worker of jobs may take after the last connection is closed.
+const JOBS_STOP: Duration = Duration::from_secs(2);
 
 /// The most connections of the operator's address.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -92,6 +97,9 @@ pub(crate) struct ServeArgs {
     pub(crate) max_batches_per_caller: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+
+    #[command(flatten)]
     pub(crate) client: ClientArgs,
 
     /// Ignore Cache-Control: no-cache from callers and serve from the cache
@@ -115,6 +123,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let address = inherited.service_address(args.listen);
     let callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
+    let library = args.library.open(state_dir.as_deref())?;
     let vidra = client(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
     runtime.block_on(async {
@@ -136,9 +145,12 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
             access_log: Some(log.of_requests()),
             tls: serving.tls.clone(),
             reloads,
+            library,
             ..config(args, &callers)
         };
         let app = App::new(vidra.clone(), config);
+        let jobs = app.clone();
+        let jobs = tokio::spawn(async move { jobs.run_jobs().await });
         if let Some(socket) = admin {
             serve_operator(socket, &app).await?;
         }
@@ -163,6 +175,12 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         systemd::watch();
         systemd::ready();
         vidra_server::serve(listener, app, serving, stop, give_up).await;
+        // The worker stops when shutdown begins, so it has had its time.
+        tokio::select! {
+            biased;
+            _ = timeout(JOBS_STOP, jobs) => {}
+            () = signals.second() => {}
+        }
         callers.save();
         // Answers that were fetched last should be in the store after a restart.
         tokio::select! {

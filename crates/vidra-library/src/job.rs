@@ -192,6 +192,11 @@ impl ItemState {
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, state)| *state)
     }
+
+    /// The word of this state in requests and answers.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, state)| *state == self).map_or("", |(word, _)| word)
+    }
 }
 
 /// A video of a job.

@@ -33,5 +33,5 @@ pub use library::{
     Access, Create, Created, ItemFilter, Library, Limits, Memory, StoredResult, Watch,
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
-pub use store::{Check, Health, Stats};
+pub use store::{Check, Health, JobFigures, Stats};
 pub use worker::{Payers, Worker, WorkerConfig};

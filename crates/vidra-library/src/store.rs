@@ -16,4 +16,4 @@ pub(crate) mod transcripts;
 pub(crate) use database::Database;
 pub use database::Health;
 pub(crate) use locks::ProcessLock;
-pub use maintenance::{Check, Stats};
+pub use maintenance::{Check, JobFigures, Stats};

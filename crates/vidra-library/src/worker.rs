@@ -6,6 +6,7 @@
 
 mod egress;
 mod item;
+mod journal;
 mod listing;
 mod plan;
 mod resources;

@@ -18,7 +18,7 @@ pub(crate) struct Degraded {
 }
 
 /// The names of all parts that can be degraded.
-pub(crate) const PARTS: [&str; 16] = [
+pub(crate) const PARTS: [&str; 17] = [
     "key_missing",
     "key_rejected",
     "quota_exhausted",
@@ -29,6 +29,7 @@ pub(crate) const PARTS: [&str; 16] = [
     "spending_incomplete",
     "store_failing",
     "spool_failing",
+    "library_failing",
     "addresses_blocked",
     "addresses_unreachable",
     "breaker_open",
@@ -95,6 +96,11 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
             "spool_failing",
             "answers: temporary files cannot be written; large answers that do not fit into memory are refused",
         ),
+        (
+            is_library_failing(state),
+            "library_failing",
+            "library: its file cannot be used; jobs wait",
+        ),
     ];
     let states = states.into_iter().filter(|(is_so, ..)| *is_so);
     let states = states.map(|(_, what, message)| Degraded { what, message: message.to_owned() });
@@ -104,6 +110,12 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
         .chain(expiring_certificate(state))
         .chain(failed_reloads(state))
         .collect()
+}
+
+/// Whether the library file could not be opened, or the last transaction failed because of the disk.
+fn is_library_failing(state: &AppState) -> bool {
+    let library = state.library.as_ref().map(|config| config.file.get());
+    library.is_some_and(|library| library.map_or(true, |it| it.health().is_failing))
 }
 
 /// The certificate, if it expires soon or has expired.

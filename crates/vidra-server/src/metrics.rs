@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
 use vidra::store::Usage;
 use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
+use vidra_library::{JobFigures, Library};
 
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
 use crate::degraded::{self, REPORT_TIMEOUT};
@@ -25,9 +26,13 @@ const MAX_ADDRESSES: usize = 50;
 
 /// Renders all metrics.
 pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
+    let library = state.library.as_ref().and_then(|config| config.file.get().ok());
     // The page leaves out what comes too late.
-    let (cache, quota) =
-        tokio::join!(timeout(REPORT_TIMEOUT, vidra.cache_report()), degraded::quota(vidra));
+    let (cache, quota, jobs) = tokio::join!(
+        timeout(REPORT_TIMEOUT, vidra.cache_report()),
+        degraded::quota(vidra),
+        timeout(REPORT_TIMEOUT, job_figures(library)),
+    );
     let mut page = Page::default();
     page.each(&table::BUILD_INFO, [(env!("CARGO_PKG_VERSION"), 1)]);
     let Observers { counters, access_log } = &state.observers;
@@ -49,6 +54,9 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         page.each(&table::QUOTA_LIMIT, buckets().map(|bucket| (bucket.name, bucket.limit)));
         let exhausted = buckets().map(|bucket| (bucket.name, u32::from(bucket.remaining == 0)));
         page.each(&table::QUOTA_EXHAUSTED, exhausted);
+    }
+    if let Some(library) = library {
+        write_library(&mut page, library, jobs.ok().flatten().as_ref());
     }
     write_reloads(&mut page, &state.reloads);
     let mut family = page.family(&table::CERTIFICATE_EXPIRY);
@@ -101,6 +109,25 @@ fn write_service(page: &mut Page, counters: &Counters) {
     page.one(&table::CONNECTIONS_OPEN, connections.open.load(Ordering::Relaxed));
     page.each(&table::CONNECTIONS_REFUSED, connections.refused.counts());
     page.each(&table::LIMITED, refused.counts());
+}
+
+/// The figures of jobs. `None` without a library, or if it cannot be read.
+async fn job_figures(library: Option<&Library>) -> Option<JobFigures> {
+    library?.job_figures().await.ok()
+}
+
+fn write_library(page: &mut Page, library: &Library, jobs: Option<&JobFigures>) {
+    if let Some(JobFigures { jobs, items, waiting, .. }) = jobs {
+        page.each(&table::JOBS, jobs.iter().map(|(state, count)| (state.word(), count)));
+        page.each(&table::JOB_ITEMS, items.iter().map(|(state, count)| (state.word(), count)));
+        let waiting = waiting.iter().map(|(reason, count)| (reason.code(), count));
+        page.each(&table::JOB_RESOURCES, waiting);
+    }
+    let health = library.health();
+    page.one(&table::LIBRARY_BYTES, health.bytes);
+    page.one(&table::LIBRARY_TRANSACTIONS, health.commits);
+    page.one(&table::LIBRARY_WRITES, health.writes);
+    page.one(&table::LIBRARY_SLOW, health.slow);
 }
 
 /// Both outcomes of each file, so that the first failure is an increase.

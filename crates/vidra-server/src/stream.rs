@@ -1,5 +1,7 @@
 //! Streams: a batch as NDJSON lines or server-sent events, and a list as NDJSON lines.
 
+mod job;
+
 use std::convert::Infallible;
 use std::error::Error as _;
 use std::time::Duration;
@@ -8,18 +10,19 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
-use vidra::{BatchEvent, BatchSummary, PlaylistId, Reason, Result, SourceId, VideoTranscript};
+use vidra::{BatchEvent, BatchSummary, PlaylistId, Result, SourceId, VideoTranscript};
 
 use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::{ApiError, ErrorBody};
+
+pub(crate) use job::{or_broken, sse_until_shutdown, with_error_line};
 
 /// The form of the response to a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +91,7 @@ pub(crate) async fn respond(
         StreamFormat::Ndjson => ndjson(lines),
     };
     let headers = response.headers_mut();
-    headers.extend(STREAM_HEADERS);
+    add_stream_headers(headers);
     if let Some(total) = total_videos {
         headers.insert(X_TOTAL_VIDEOS, total.into());
     }
@@ -116,14 +119,15 @@ pub(crate) async fn respond_with_list(
     });
     let lines = until_shutdown(with_heartbeat(Box::pin(lines)), drain);
     let mut response = ndjson(lines);
-    response.headers_mut().extend(STREAM_HEADERS);
+    add_stream_headers(response.headers_mut());
     Ok(response)
 }
 
-pub(crate) const STREAM_HEADERS: [(HeaderName, HeaderValue); 2] = [
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    (X_ACCEL_BUFFERING, HeaderValue::from_static("no")),
-];
+/// Adds the headers of every stream. Server-sent events have another `Cache-Control` by themselves.
+pub(crate) fn add_stream_headers(headers: &mut HeaderMap) {
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+}
 
 /// A line of a stream.
 trait Line: Serialize + Send + 'static {
@@ -157,48 +161,6 @@ fn until_shutdown<L: Line>(
 ) -> impl Stream<Item = L> {
     let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
     until(lines, end, || L::error(ApiError::shutting_down().into_line()))
-}
-
-/// The events until the service has to stop, and then an error.
-pub(crate) fn sse_until_shutdown(
-    events: impl Stream<Item = Event> + Unpin,
-    drain: Drain,
-) -> impl Stream<Item = Event> {
-    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
-    until(events, end, || {
-        let body = serde_json::to_string(&ApiError::shutting_down().into_line());
-        Event::default().event("error").data(body.unwrap_or_default())
-    })
-}
-
-/// The lines of NDJSON until they end, fail, or the service has to stop. The last line is an error in the latter cases.
-pub(crate) fn with_error_line(
-    lines: impl Stream<Item = Result<Bytes>> + Send + 'static,
-    drain: Drain,
-) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
-    let line = |body: ErrorBody| Bytes::from(ListLine::Error(body).json() + "\n");
-    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
-    let lines = until(Box::pin(lines), end, || Err(shutting_down()));
-    lines.map(move |bytes| Ok(bytes.unwrap_or_else(|error| line(line_of(error, "results failed")))))
-}
-
-/// The bytes of a document. The connection breaks if they fail, or if the service has to stop, so that nobody takes a
-/// part for the whole.
-pub(crate) fn or_broken(
-    bytes: impl Stream<Item = Result<Bytes>> + Send + 'static,
-    drain: Drain,
-) -> impl Stream<Item = Result<Bytes>> + Send + 'static {
-    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
-    until(Box::pin(bytes), end, || Err(shutting_down())).inspect(|bytes| {
-        if let Err(error) = bytes {
-            let (reason, source) = (error.reason().code(), error.source());
-            tracing::warn!(reason, source, %error, "results failed");
-        }
-    })
-}
-
-fn shutting_down() -> vidra::Error {
-    vidra::Error::new(Reason::ShuttingDown, "The service is shutting down")
 }
 
 /// Adds a `waiting` line whenever nothing else was sent for 15 seconds.

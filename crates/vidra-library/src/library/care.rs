@@ -8,9 +8,8 @@ use vidra::transcript::FullTranscript;
 use vidra::{Error, Result, VideoId};
 
 use super::Library;
-use crate::job::JobState;
 use crate::store::transcripts::{self, NewTranscript};
-use crate::store::{Check, Stats, maintenance};
+use crate::store::{Check, JobFigures, Stats, maintenance};
 
 /// How many transcripts one transaction reads or removes.
 const PAGE: usize = 100;
@@ -25,13 +24,14 @@ impl Library {
         self.database().read(maintenance::stats).await
     }
 
-    /// The number of jobs in each state.
+    /// Reads the figures of all jobs, for metrics. It reads no item.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
-    pub async fn job_counts(&self) -> Result<Vec<(JobState, u64)>> {
-        self.database().read(maintenance::job_counts).await
+    pub async fn job_figures(&self) -> Result<JobFigures> {
+        let now = self.now();
+        self.database().read(move |it| maintenance::job_figures(it, now)).await
     }
 
     /// Checks the structure of the file and the checksum of every text. With `repair` it removes damaged texts, and

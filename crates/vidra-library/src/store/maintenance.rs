@@ -9,8 +9,8 @@ use vidra::{Reason, Result, VideoId};
 
 use super::error::{file, sql};
 use super::jobs::{self, KEY_LIFE_MS};
-use super::transcripts;
-use crate::job::{JobState, StateEvent};
+use super::{resources, transcripts};
+use crate::job::{ItemState, JobState, StateEvent};
 
 /// Figures of a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -73,6 +73,43 @@ pub(crate) fn job_counts(connection: &Connection) -> rusqlite::Result<Vec<(JobSt
         Ok(state.map(|state| (state, row.get::<_, i64>(1).unwrap_or(0) as u64)))
     })?;
     rows.filter_map(rusqlite::Result::transpose).collect()
+}
+
+/// Figures of all jobs in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobFigures {
+    /// The number of jobs in each state.
+    pub jobs: Vec<(JobState, u64)>,
+    /// The number of items in each state.
+    pub items: Vec<(ItemState, u64)>,
+    /// The number of resources that are unavailable, by reason.
+    pub waiting: Vec<(Reason, u64)>,
+}
+
+/// Reads the figures of all jobs. It reads no item.
+pub(crate) fn job_figures(connection: &Connection, now: Timestamp) -> rusqlite::Result<JobFigures> {
+    let counts = job_counts(connection)?;
+    let count = |state| counts.iter().find(|(it, _)| *it == state).map_or(0, |(_, count)| *count);
+    let jobs = JobState::ALL.iter().map(|(_, state)| (*state, count(*state))).collect();
+    let sums = "SELECT sum(items - succeeded - failed), sum(succeeded), sum(failed) FROM jobs";
+    let [pending, succeeded, failed] = connection.query_row(sums, [], |row| {
+        let number = |index| row.get::<_, Option<i64>>(index).map(|it| it.unwrap_or(0) as u64);
+        Ok([number(0)?, number(1)?, number(2)?])
+    })?;
+    let items = vec![
+        (ItemState::Pending, pending),
+        (ItemState::Succeeded, succeeded),
+        (ItemState::Failed, failed),
+    ];
+    let mut waiting: Vec<(Reason, u64)> = vec![];
+    for resource in resources::all(connection)?.iter().filter(|it| it.available_at > now) {
+        match waiting.iter_mut().find(|(reason, _)| *reason == resource.reason) {
+            Some((_, count)) => *count += 1,
+            None => waiting.push((resource.reason, 1)),
+        }
+    }
+    Ok(JobFigures { jobs, items, waiting })
 }
 
 /// The result of a check.

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use vidra::Result;
 
+use super::journal::{self, Journal};
 use super::plan::{self, Plan, Planner, Running};
 use super::resources::{self, Resources};
 use super::{POLL, Worker, item, listing};
@@ -76,6 +77,7 @@ pub(super) struct Session<'a> {
     /// The waits as they were stored, by job.
     waits: HashMap<i64, Option<Wait>>,
     pub(super) jobs: ActiveJobs,
+    journal: Journal,
     next_care: Instant,
     next_save: Instant,
     is_failing: bool,
@@ -94,6 +96,7 @@ impl<'a> Session<'a> {
             resources,
             waits: HashMap::new(),
             jobs: ActiveJobs::default(),
+            journal: Journal::default(),
             next_care: Instant::now(),
             next_save: Instant::now() + SAVE_INTERVAL,
             is_failing: false,
@@ -128,6 +131,7 @@ impl<'a> Session<'a> {
             let mut active = library.database().read(leases::active_jobs).await?;
             active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
+            self.journal.note_active(library, &active).await?;
             self.jobs.renew(active);
         }
         let now = library.now();
@@ -321,6 +325,7 @@ impl<'a> Session<'a> {
         };
         self.worker.library.database().write(store).await?;
         for (number, id, wait) in changed {
+            journal::note_wait(id, wait.as_ref());
             self.waits.insert(number, wait);
             self.worker.library.changes().note(id);
         }

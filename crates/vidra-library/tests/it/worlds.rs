@@ -198,14 +198,8 @@ impl Stage {
 
     async fn create(&mut self, library: &Library) {
         let random = &mut self.random;
-        let known = [
-            "PLsize50",
-            "PLsize120",
-            "txManualAsr",
-            "txNoCaption",
-            "@fermata",
-            "PLmissing0000000",
-        ];
+        let known =
+            ["PLsize50", "PLsize120", "txManualAsr", "txNoCaption", "@fermata", "PLmissing0000000"];
         let count = random.usize(1..3);
         let sources =
             (0..count).map(|_| JobSource::parse(known[random.usize(0..known.len())]).unwrap());

@@ -12,16 +12,16 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::response::IntoResponse;
 
 /// Request headers that pages may send.
-const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-type, if-none-match, \
-                       last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, \
+const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-type, idempotency-key, \
+                       if-none-match, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, \
                        x-api-key, x-request-id, x-request-timeout";
 
 /// Response headers that pages may read.
-const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
+const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, location, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
                        ratelimit-reset, retry-after, www-authenticate, x-cache, x-next-cursor, x-quota-cost, x-request-id, \
                        x-total-videos";
 
-/// DELETE is for MCP sessions only.
+/// DELETE is for jobs and MCP sessions.
 const METHODS: &str = "GET, HEAD, POST, DELETE";
 
 /// How long a browser caches a preflight, in seconds. Browsers allow no more.

@@ -13,6 +13,7 @@ mod errors;
 mod gate;
 mod hostile;
 mod interrupted;
+mod jobs;
 mod large_answers;
 mod ledger;
 mod lists;

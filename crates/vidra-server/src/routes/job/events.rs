@@ -14,7 +14,7 @@ use vidra_library::{Access, Job, JobId, Library, NumberedEvent};
 use super::Jobs;
 use crate::error_body::{ApiError, JobErrors, Result};
 use crate::extract::{Id, Query, invalid};
-use crate::stream::{HEARTBEAT, STREAM_HEADERS, sse_until_shutdown};
+use crate::stream::{HEARTBEAT, add_stream_headers, sse_until_shutdown};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -93,7 +93,7 @@ pub(in crate::routes) async fn get_job_events(
     let events = first.chain(numbered_events(library, id, access, after));
     let events = sse_until_shutdown(events, drain).map(Ok::<_, Infallible>);
     let mut response = Sse::new(events).into_response();
-    response.headers_mut().extend(STREAM_HEADERS);
+    add_stream_headers(response.headers_mut());
     Ok(response)
 }
 

@@ -117,7 +117,7 @@ pub(in crate::routes) async fn get_job_results(
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.extend(stream::STREAM_HEADERS);
+    stream::add_stream_headers(headers);
     headers.insert(header::VARY, HeaderValue::from_static("accept"));
     if format == Format::Zip {
         let name = format!("attachment; filename=\"job-{id}.zip\"");

@@ -1,0 +1,135 @@
+//! Who sees which jobs, and services without a library.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use vidra::Reason;
+use vidra_library::{Limits, WorkerConfig};
+use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
+use vidra_server::{Config, LibraryConfig, LibraryFile};
+
+use super::JobApp;
+use crate::app::{TestApp, TestResponse};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn file(names: &[&str]) -> KeyFile {
+    let mut file = KeyFile::default();
+    for name in names {
+        let operator = *name == "operator";
+        let limits = KeyLimits { operator, ..KeyLimits::default() };
+        let key = format!("vk_{name}");
+        file.add(name.parse().unwrap(), &key, limits, SystemTime::UNIX_EPOCH).unwrap();
+    }
+    file
+}
+
+async fn send(app: &JobApp, name: &str, method: &str, path: &str, body: Value) -> TestResponse {
+    let key = format!("vk_{name}");
+    app.send(method, path, &[JSON, ("x-api-key", &key)], body.to_string()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_see_their_own_jobs_and_operators_all() {
+    let keys = Arc::new(Keys::new(&file(&["alice", "bob", "operator"])));
+    let app = JobApp::with(
+        Rules { keys: Some(Arc::clone(&keys)), ..Rules::default() },
+        Limits::default(),
+    );
+    app.work();
+    let body = json!({"sources": ["PLsize50"]});
+    let got = send(&app, "alice", "POST", "/api/jobs", body.clone()).await;
+    assert_eq!((got.status.as_u16(), &got.json()["owner"]), (202, &"alice".into()));
+    let path = got.header("location").unwrap().to_owned();
+    for (method, rest) in [
+        ("GET", ""),
+        ("GET", "/items"),
+        ("GET", "/results"),
+        ("GET", "/events"),
+        ("POST", "/pause"),
+        ("POST", "/resume"),
+        ("POST", "/cancel"),
+        ("POST", "/retry"),
+        ("DELETE", ""),
+    ] {
+        let got = send(&app, "bob", method, &format!("{path}{rest}"), json!({})).await;
+        assert_eq!((got.status.as_u16(), got.reason().as_str()), (404, "job_not_found"), "{rest}");
+        let got = app.send(method, &format!("{path}{rest}"), &[], "").await;
+        assert_eq!(got.status, 401, "{rest}");
+    }
+    let count = async |name: &str| {
+        let got = send(&app, name, "GET", "/api/jobs", Value::Null).await;
+        got.json()["items"].as_array().unwrap().len()
+    };
+    assert_eq!((count("alice").await, count("bob").await, count("operator").await), (1, 0, 1));
+    // The job is billed to its owner.
+    loop {
+        let got = send(&app, "operator", "GET", &format!("{path}?wait=60"), Value::Null).await;
+        if got.json()["state"] == "completed" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    let usage = send(&app, "operator", "GET", "/api/usage", Value::Null).await.json();
+    let callers = usage["days"][0]["callers"].as_array().unwrap();
+    let units = |name: &str| callers.iter().find(|it| it["name"] == name).unwrap()["units"].clone();
+    assert_eq!((units("alice"), units("bob")), (1.into(), 0.into()), "{usage}");
+    // The jobs of a revoked key pause.
+    let path = send(&app, "alice", "POST", "/api/jobs", json!({"sources": ["PLsize500"]})).await;
+    let path = path.header("location").unwrap().to_owned();
+    keys.replace(&file(&["bob", "operator"]));
+    tokio::time::sleep(std::time::Duration::from_secs(1200)).await;
+    let job = send(&app, "operator", "GET", &path, Value::Null).await.json();
+    assert_eq!(job["state"], "paused", "{job}");
+    assert_eq!(send(&app, "operator", "DELETE", &path, Value::Null).await.status, 204);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_has_a_limit_of_unfinished_jobs() {
+    let limits = Limits::default().with_unfinished_jobs(Some(2));
+    let app = JobApp::with(Rules { on_loopback: true, ..Rules::default() }, limits);
+    let body = json!({"sources": ["txManualAsr"]});
+    let path = app.start(body.clone()).await;
+    app.start(body.clone()).await;
+    let got = app.post("/api/jobs", body.clone()).await;
+    assert_eq!((got.status.as_u16(), got.reason().as_str()), (429, "too_many_jobs"));
+    app.send("POST", &format!("{path}/cancel"), &[], "").await;
+    app.start(body).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_library_there_are_no_jobs() {
+    let off = TestApp::new();
+    let got = off.get("/api/jobs").await;
+    assert_eq!((got.status.as_u16(), got.reason().as_str()), (404, "library_off"));
+    // Without keys and beyond loopback anybody could read the jobs of others.
+    let public = JobApp::with(Rules::default(), Limits::default());
+    for got in [public.get("/api/jobs").await, public.post("/api/jobs", json!({})).await] {
+        assert_eq!((got.status.as_u16(), got.reason().as_str()), (404, "library_off"));
+        assert_eq!(got.problem(404).1, ["library: without keys it works on loopback only"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_library_that_cannot_be_opened_stops_no_other_request() {
+    let file = LibraryFile::unavailable(|| Err(vidra::Error::new(Reason::LibraryUnavailable, "x")));
+    let library = Some(LibraryConfig { file, worker: WorkerConfig::default() });
+    let gate = Rules { on_loopback: true, ..Rules::default() };
+    let config = Config { gate, library, ..Config::default() };
+    let app = JobApp { app: TestApp::configured(|builder| builder, config) };
+    let jobs = app.app.app.clone();
+    let jobs = tokio::spawn(async move { jobs.run_jobs().await });
+    let got = app.get("/api/jobs").await;
+    assert_eq!((got.status.as_u16(), got.reason().as_str()), (503, "library_unavailable"));
+    assert_eq!(got.header("retry-after"), Some("30"));
+    assert_eq!(app.get("/api/video/fda4eREcaTQ").await.status, 200);
+    let ready = app.get("/readyz").await;
+    assert_eq!(ready.status, 200);
+    let degraded = ready.json()["degraded"].to_string();
+    assert!(degraded.contains("library: "), "{degraded}");
+    let metrics = app.get("/metrics").await.text;
+    assert!(metrics.contains("vidra_degraded{what=\"library_failing\"} 1"), "{metrics}");
+    app.app.app.drain();
+    jobs.await.unwrap();
+}
