@@ -16,7 +16,7 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{sleep, sleep_until};
 use vidra::{Result, Vidra};
 
 use crate::job::JobId;
@@ -68,6 +68,9 @@ pub struct Worker {
     payers: Payers,
     config: WorkerConfig,
 }
+
+/// How often a command in the foreground looks whether its jobs have ended.
+const IDLE_POLL: Duration = Duration::from_millis(250);
 
 /// How often a plan is made without a reason: other processes may have changed something.
 const POLL: Duration = Duration::from_secs(1);
@@ -121,7 +124,6 @@ impl Worker {
         jobs: &[JobId],
         stop: impl Future<Output = ()>,
     ) -> Result<()> {
-        let mut changes = self.library.changes().subscribe();
         let idle = async {
             loop {
                 let mut is_active = false;
@@ -132,7 +134,7 @@ impl Worker {
                 if !is_active {
                     return;
                 }
-                let _ = timeout(POLL, changes.any()).await;
+                sleep(IDLE_POLL).await;
             }
         };
         let mut stop = std::pin::pin!(stop);

@@ -9,6 +9,7 @@ mod callers;
 mod drain;
 mod files;
 mod flood;
+mod jobs;
 mod kills;
 mod memory;
 #[path = "../../../vidra/tests/it/midnight.rs"]

@@ -56,9 +56,4 @@ impl Subscription {
             }
         }
     }
-
-    /// Waits for a change of any job.
-    pub(crate) async fn any(&mut self) {
-        let _ = self.0.recv().await;
-    }
 }
