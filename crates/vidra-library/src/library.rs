@@ -51,7 +51,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets how many unfinished jobs a caller may have. `None` for no limit.
+    /// Sets the number of unfinished jobs of one caller.
     pub fn with_unfinished_jobs(self, unfinished_jobs: Option<u64>) -> Self {
         Self { unfinished_jobs }
     }
@@ -201,7 +201,7 @@ impl Library {
         let write =
             self.inner.database.try_write(move |connection| jobs::create(connection, &new, now));
         let (job, is_new) = write.await?;
-        self.changes().note(job.id);
+        self.changes().note_request(job.id);
         Ok(Created { job, is_new })
     }
 
@@ -393,7 +393,7 @@ impl Library {
             .database
             .try_write(move |connection| jobs::change(connection, id, access.owner(), change, now));
         let job = write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(job)
     }
 
@@ -413,7 +413,7 @@ impl Library {
             jobs::retry(connection, id, access.owner(), reasons.as_deref(), now)
         });
         let retried = write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(retried)
     }
 
@@ -429,7 +429,7 @@ impl Library {
             .database
             .try_write(move |connection| jobs::delete(connection, id, access.owner()));
         write.await?;
-        self.changes().note(id);
+        self.changes().note_request(id);
         Ok(())
     }
 
@@ -447,13 +447,28 @@ impl Library {
         self.inner.database.write(release).await
     }
 
-    /// Registers this process as a worker of the file.
-    pub(crate) async fn register(&self) -> Result<(i64, Option<ProcessLock>)> {
-        let now = self.now();
-        let add = self.inner.database.write(move |connection| leases::add_process(connection, now));
-        let number = add.await?;
-        let lock = self.inner.database.locks().map(|locks| locks.process(number)).transpose()?;
-        Ok((number, lock))
+    /// Whether a worker of any process runs this job, so that it continues by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`].
+    pub async fn has_worker(&self, id: JobId) -> Result<bool> {
+        let Some(locks) = self.inner.database.locks() else { return Ok(false) };
+        let processes = self.inner.database.read(leases::processes).await?;
+        Ok(processes.into_iter().any(|number| locks.runs(number, id)))
+    }
+
+    /// Registers this process as a worker of the file, for these jobs or for all.
+    pub(crate) async fn register(&self, only: &[JobId]) -> Result<(i64, Option<ProcessLock>)> {
+        let (now, only) = (self.now(), only.to_vec());
+        let locks = self.inner.database.locks().cloned();
+        let register = move |connection: &Connection| {
+            let number = leases::add_process(connection, now).map_err(jobs::error)?;
+            // Before the commit: a process without a lock counts as ended.
+            let lock = locks.map(|locks| locks.process(number, &only)).transpose()?;
+            Ok((number, lock))
+        };
+        self.inner.database.try_write(register).await
     }
 }
 

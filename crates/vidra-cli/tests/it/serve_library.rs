@@ -87,7 +87,8 @@ fn a_file_that_is_no_library_prevents_the_start() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("notes.txt"), "not a database").unwrap();
     let mut command = demo(folder.path());
-    let command = command.args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite:notes.txt"]);
+    let command =
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite:notes.txt"]);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

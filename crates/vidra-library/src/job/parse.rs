@@ -76,7 +76,7 @@ impl JobRequest {
             match list_entry(line.trim()) {
                 Ok(source) => sources.push(source),
                 Err(fault) if faults.len() < SHOWN => {
-                    faults.push(format!("line {number}: {fault}"))
+                    faults.push(format!("line {number}: {fault}"));
                 }
                 Err(_) => {}
             }

@@ -56,16 +56,17 @@ impl Library {
         let mut after = 0;
         loop {
             let page = move |it: &_| maintenance::check_texts(it, after, PAGE);
-            let (damaged, last, count) = self.database().try_read(page).await?;
-            check.transcripts += count;
-            for (number, video) in damaged {
+            let page = self.database().try_read(page).await?;
+            check.transcripts += page.count;
+            for (number, video) in page.damaged {
                 check.damaged.push(video);
                 if repair {
-                    let remove = move |it: &_| maintenance::remove_damaged(it, number);
+                    let now = self.now();
+                    let remove = move |it: &_| maintenance::remove_damaged(it, number, now);
                     check.renewed_items += self.database().write(remove).await?;
                 }
             }
-            match last {
+            match page.last {
                 Some(last) => after = last,
                 None => return Ok(check),
             }
@@ -135,6 +136,16 @@ impl Library {
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn forget(&self, videos: Vec<VideoId>) -> Result<u64> {
         self.database().write(move |it| maintenance::forget(it, &videos)).await
+    }
+
+    /// Limits the size of the file for this process. Beyond it, jobs wait and nothing is stored; reading goes on. `None`
+    /// removes the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn limit_bytes(&self, bytes: Option<u64>) -> Result<()> {
+        self.database().limit_bytes(bytes).await
     }
 
     /// Rewrites the file without free space. Other processes wait meanwhile.

@@ -1,6 +1,6 @@
-//! Wakes callers that wait for changes of jobs in this process.
+//! Wakes callers that wait for changes of jobs, and the worker, in this process.
 
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 
 use crate::job::JobId;
 
@@ -8,24 +8,39 @@ use crate::job::JobId;
 const BUFFER: usize = 256;
 
 /// Announces changes of jobs.
-pub(crate) struct Changes(broadcast::Sender<JobId>);
+pub(crate) struct Changes {
+    jobs: broadcast::Sender<JobId>,
+    /// Wakes the worker.
+    work: Notify,
+}
 
 impl Default for Changes {
     fn default() -> Self {
-        Self(broadcast::channel(BUFFER).0)
+        Self { jobs: broadcast::channel(BUFFER).0, work: Notify::new() }
     }
 }
 
 impl Changes {
-    /// Announces a change of a job.
+    /// Announces progress of a job to those who watch it.
     pub(crate) fn note(&self, id: JobId) {
         // Nobody may be listening.
-        let _ = self.0.send(id);
+        let _ = self.jobs.send(id);
+    }
+
+    /// Announces a change that a caller made, also to the worker.
+    pub(crate) fn note_request(&self, id: JobId) {
+        self.note(id);
+        self.work.notify_one();
+    }
+
+    /// Waits until a caller has changed something since the last wait.
+    pub(crate) async fn requested(&self) {
+        self.work.notified().await;
     }
 
     /// Listens from now on, so that no change is lost between a read and the wait.
     pub(crate) fn subscribe(&self) -> Subscription {
-        Subscription(self.0.subscribe())
+        Subscription(self.jobs.subscribe())
     }
 }
 

@@ -27,6 +27,9 @@ const READERS: usize = 4;
 /// How many writes may wait for the writer.
 const QUEUE: usize = 1024;
 
+/// The largest number of pages that SQLite allows.
+const MAX_PAGES: u64 = 4_294_967_294;
+
 /// How long a transaction waits for those of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -42,7 +45,7 @@ pub(crate) struct Database {
     mode: Mode,
     counters: Arc<Counters>,
     /// `None` for a database in memory.
-    locks: Option<Locks>,
+    locks: Option<Arc<Locks>>,
 }
 
 enum Mode {
@@ -108,7 +111,7 @@ impl Database {
             })
             .map_err(unavailable)?;
         let mode = Mode::File { path: path.to_owned(), writes, readers };
-        Ok(Self { mode, counters, locks: Some(locks) })
+        Ok(Self { mode, counters, locks: Some(Arc::new(locks)) })
     }
 
     /// A database in memory, whose handle `connection` survives this value.
@@ -190,6 +193,18 @@ impl Database {
         }
     }
 
+    /// Limits the size of the file. Writes that need more fail, and reading goes on.
+    pub(crate) async fn limit_bytes(&self, bytes: Option<u64>) -> Result<()> {
+        let limit = move |connection: &Connection| {
+            let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+            let pages = bytes.map_or(MAX_PAGES, |bytes| bytes / page.unsigned_abs().max(1));
+            // SQLite never sets a limit below the present size.
+            let set = format!("PRAGMA max_page_count = {}", pages.clamp(1, MAX_PAGES));
+            connection.query_row(&set, [], |_| Ok(()))
+        };
+        self.write(limit).await
+    }
+
     /// Whether the file works. It reads no row.
     pub(crate) fn health(&self) -> Health {
         let Counters { commits, writes, slow, is_failing } = &*self.counters;
@@ -209,7 +224,7 @@ impl Database {
     }
 
     /// The locks of this process. `None` for a database in memory, which has one process.
-    pub(crate) fn locks(&self) -> Option<&Locks> {
+    pub(crate) fn locks(&self) -> Option<&Arc<Locks>> {
         self.locks.as_ref()
     }
 

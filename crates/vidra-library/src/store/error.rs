@@ -16,9 +16,14 @@ pub(super) fn sql(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::new(Reason::LibraryDamaged, "The library file is damaged").with_source(error)
         }
+        Some(ErrorCode::DiskFull) => {
+            let message = "There is no room for the library file: the disk is full, or the file has its largest size";
+            Error::new(Reason::LibraryUnavailable, message)
+                .with_retry_after(Some(RETRY_AFTER))
+                .with_source(error)
+        }
         Some(
-            ErrorCode::DiskFull
-            | ErrorCode::ReadOnly
+            ErrorCode::ReadOnly
             | ErrorCode::SystemIoFailure
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied

@@ -4,11 +4,13 @@
 //! a file with its own number. The system releases both when the process dies, however it dies: no clock decides.
 
 use std::fs::{self, File, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use vidra::{Error, Reason, Result};
 
 use super::error::file;
+use crate::job::JobId;
 
 /// The locks of a process on one database.
 #[derive(Debug)]
@@ -60,12 +62,23 @@ impl Locks {
         Ok((opened, Self { folder, _usage: usage }))
     }
 
-    /// Takes the lock of the process with this number.
-    pub(crate) fn process(&self, number: i64) -> Result<ProcessLock> {
+    /// Takes the lock of the process with this number, which runs these jobs, or all if there are none.
+    pub(crate) fn process(&self, number: i64, only: &[JobId]) -> Result<ProcessLock> {
         let path = self.process_path(number);
-        let file = open_file(&path)?;
-        file.try_lock().map_err(in_use)?;
-        Ok(ProcessLock { path, file })
+        let mut locked = open_file(&path)?;
+        locked.try_lock().map_err(in_use)?;
+        for id in only {
+            writeln!(locked, "{id}").map_err(file)?;
+        }
+        Ok(ProcessLock { path, file: locked })
+    }
+
+    /// Whether the process with this number lives and runs this job.
+    pub(crate) fn runs(&self, number: i64, id: JobId) -> bool {
+        // A file that cannot be read says nothing about jobs.
+        let only = fs::read_to_string(self.process_path(number)).unwrap_or_default();
+        let is_for_it = only.is_empty() || only.lines().any(|line| line == id.to_string());
+        is_for_it && !self.has_ended(number)
     }
 
     /// Whether the process with this number has ended.

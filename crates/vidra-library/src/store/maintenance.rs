@@ -8,9 +8,9 @@ use serde::Serialize;
 use vidra::{Reason, Result, VideoId};
 
 use super::error::{file, sql};
-use super::jobs::KEY_LIFE_MS;
+use super::jobs::{self, KEY_LIFE_MS};
 use super::{resources, transcripts};
-use crate::job::{ItemState, JobState};
+use crate::job::{ItemState, JobState, StateEvent};
 
 /// Figures of a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -145,33 +145,55 @@ pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<S
 }
 
 /// Removes a damaged transcript. Items that succeeded with it become pending, so that a worker fetches it again.
-pub(crate) fn remove_damaged(connection: &Connection, number: i64) -> rusqlite::Result<u64> {
-    let jobs = "UPDATE jobs SET
-            succeeded = succeeded - (SELECT count(*) FROM items WHERE job = jobs.number AND transcript = ?1),
-            state = CASE WHEN state = 'completed' THEN 'running' ELSE state END, finished_at = NULL
-        WHERE number IN (SELECT job FROM items WHERE transcript = ?1)";
-    connection.execute(jobs, [number])?;
+pub(crate) fn remove_damaged(
+    connection: &Connection,
+    number: i64,
+    now: Timestamp,
+) -> rusqlite::Result<u64> {
+    let jobs = "SELECT job, count(*) FROM items WHERE transcript = ? GROUP BY job";
+    let jobs: Vec<(i64, i64)> = connection
+        .prepare(jobs)?
+        .query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
     let items =
         "UPDATE items SET state = 0, transcript = NULL, finished_at = NULL WHERE transcript = ?";
     let renewed = connection.execute(items, [number])?;
+    for (job, count) in jobs {
+        let counts = "UPDATE jobs SET succeeded = succeeded - ? WHERE number = ?";
+        connection.execute(counts, params![count, job])?;
+        if jobs::by_number(connection, job)?.job.state == JobState::Completed {
+            let running = StateEvent { state: JobState::Running, waiting: None, error: None };
+            jobs::set_state(connection, job, &running, now.as_millisecond())?;
+        }
+    }
     connection.execute("DELETE FROM transcripts WHERE number = ?", [number])?;
     Ok(renewed as u64)
 }
 
-/// Checks the texts of a page of transcripts. Returns the numbers and videos of damaged ones, the number of the last
-/// transcript, and how many were read.
+/// The checked texts of a page of transcripts.
+#[derive(Debug, Default)]
+pub(crate) struct CheckedPage {
+    /// The numbers and videos of damaged transcripts.
+    pub(crate) damaged: Vec<(i64, String)>,
+    /// The number of the last transcript. `None` after the last page.
+    pub(crate) last: Option<i64>,
+    /// How many were read.
+    pub(crate) count: u64,
+}
+
+/// Checks the texts of a page of transcripts.
 pub(crate) fn check_texts(
     connection: &Connection,
     after: i64,
     limit: usize,
-) -> Result<(Vec<(i64, String)>, Option<i64>, u64)> {
+) -> Result<CheckedPage> {
     let page = transcripts::export_page(connection, after, limit).map_err(sql)?;
     let (last, count) = (page.last().map(|it| it.number), page.len() as u64);
     let is_damaged = |it: &transcripts::StoredTranscript| {
         it.text.transcript().is_err_and(|error| error.reason() == Reason::LibraryDamaged)
     };
     let damaged = page.into_iter().filter(is_damaged).map(|it| (it.number, it.video)).collect();
-    Ok((damaged, last, count))
+    Ok(CheckedPage { damaged, last, count })
 }
 
 /// Copies the database to a new file, while others read and write it.

@@ -88,7 +88,7 @@ mod tests {
         let stored = resources(&[state.clone(), EgressState::new("direct")], now);
         assert_eq!(stored[0].available_at.as_second(), 1_800_000_900);
         assert!(stored.iter().all(is_address));
-        assert_eq!(states(&stored, now), [state.clone(), EgressState::new("direct")]);
+        assert_eq!(states(&stored, now), [state, EgressState::new("direct")]);
         let later = states(&stored, now.checked_add(seconds(100)).unwrap());
         assert_eq!(later[0].blocked.unwrap().left, seconds(800));
         assert_eq!((later[0].spent, later[0].no_translations), (seconds(500), Some(seconds(0))));

@@ -1,12 +1,13 @@
 //! One item: its transcript is fetched and stored.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::sleep;
 use vidra::{Error, Reason, Result, Vidra};
 
 use super::Worker;
-use super::resources::Blocked;
 use super::verdict::{Verdict, verdict};
 use crate::job::{Failure, JobRequest};
 use crate::library::Library;
@@ -26,12 +27,7 @@ pub(super) struct Task {
 
 impl Task {
     /// `None` if the owner has no payer any more.
-    pub(super) fn new(
-        worker: &Worker,
-        work: &Work,
-        item: LeasedItem,
-        _blocked: Blocked,
-    ) -> Option<Self> {
+    pub(super) fn new(worker: &Worker, work: &Work, item: LeasedItem) -> Option<Self> {
         let job = &work.row.job;
         let payer = (worker.payers)(&job.owner)?.in_background(worker.config.reserve_units);
         let vidra = if job.options.refresh { payer.refreshing() } else { payer };
@@ -42,9 +38,12 @@ impl Task {
     /// Fetches the transcript, and stores the result. A fetched transcript is not lost while the disk fails: the task
     /// tries again until it can store it.
     pub(super) async fn run(self) {
-        let fetched = self.vidra.full_transcript(self.item.video, &self.request.transcript).await;
-        let outcome = fetched.and_then(|cached| NewTranscript::new(&cached.body));
-        let outcome = match outcome {
+        let fetch = async {
+            let query = &self.request.transcript;
+            NewTranscript::new(&self.vidra.full_transcript(self.item.video, query).await?.body)
+        };
+        let fetched = AssertUnwindSafe(fetch).catch_unwind().await;
+        let outcome = match fetched.unwrap_or_else(|_| Err(Error::internal("a panic"))) {
             Ok(new) => Ok(new),
             Err(error) => match verdict(&error, self.item.attempts) {
                 Verdict::Fail => Err(Failure::from(&error)),

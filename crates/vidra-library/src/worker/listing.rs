@@ -1,5 +1,8 @@
 //! One source: its pages become items.
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 use jiff::Timestamp;
 use vidra::{Availability, EntryPage, EntrySource, Error, Reason, Result, Vidra};
 
@@ -77,7 +80,9 @@ impl Task {
             JobSource::Video(_) => return Err(Error::internal("a video is not listed")),
         };
         let metered = self.vidra.metered();
-        let page = metered.entries_page(&source, self.source.cursor.as_deref()).await;
+        let page = metered.entries_page(&source, self.source.cursor.as_deref());
+        let page = AssertUnwindSafe(page).catch_unwind().await;
+        let page = page.unwrap_or_else(|_| Err(Error::internal("a panic")));
         let units = u64::from(metered.cost().units());
         self.units += units;
         match page {

@@ -195,3 +195,108 @@ fn finish(
     }
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{JobId, JobRequest, Progress};
+    use crate::store::jobs::JobRow;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    /// An active job with free items.
+    fn work(number: i64, owner: &str, concurrency: usize) -> Work {
+        let options = JobRequest { concurrency, ..JobRequest::default() };
+        let job = Job {
+            id: JobId::parse(&format!("{number:032x}")).unwrap(),
+            name: None,
+            owner: owner.to_owned(),
+            state: JobState::Running,
+            waiting: None,
+            error: None,
+            progress: Progress::default(),
+            version: 1,
+            options,
+            source_count: 1,
+            created_at: at(0),
+            started_at: None,
+            finished_at: None,
+        };
+        let row = JobRow { number, job, is_listed: true };
+        Work { row, next_item: Some(at(0)), next_source: None }
+    }
+
+    /// How many items of each job start.
+    fn starts(planner: &mut Planner, active: &[Work], free: usize) -> Vec<usize> {
+        let plan =
+            planner.plan(active, &HashMap::new(), Limits { items: free }, at(0), |_, _| None);
+        let count = |index| plan.starts.iter().find(|it| it.0 == index).map_or(0, |it| it.1.items);
+        (0..active.len()).map(count).collect()
+    }
+
+    #[test]
+    fn callers_take_turns_and_then_their_jobs() {
+        let active =
+            [work(1, "anna", 20), work(2, "anna", 20), work(3, "anna", 20), work(4, "ben", 20)];
+        assert_eq!(starts(&mut Planner::default(), &active, 8), [2, 1, 1, 4]);
+        // One slot at a time goes around: ben is not behind the jobs of anna.
+        let mut planner = Planner::default();
+        let mut order = vec![];
+        for _ in 0..6 {
+            let started = starts(&mut planner, &active, 1);
+            order.push(started.iter().position(|count| *count == 1).unwrap() + 1);
+        }
+        assert_eq!(order, [1, 4, 2, 4, 3, 4]);
+    }
+
+    #[test]
+    fn a_job_runs_no_more_items_than_it_may() {
+        let active = [work(1, "", 3), work(2, "", 20)];
+        assert_eq!(starts(&mut Planner::default(), &active, 10), [3, 7]);
+        let running = HashMap::from([(1, Running { items: 3, is_listing: false })]);
+        let mut planner = Planner::default();
+        let plan = planner.plan(&active[..1], &running, Limits { items: 10 }, at(0), |_, _| None);
+        assert!(plan.starts.is_empty() && plan.waits.is_empty());
+    }
+
+    #[test]
+    fn a_job_waits_only_if_nothing_of_it_can_run() {
+        let blocked = Wait { reason: Reason::Blocked, until: at(900) };
+        let quota = Wait { reason: Reason::QuotaExhausted, until: at(5_000) };
+        let wait = |_: &Job, kind| match kind {
+            WorkKind::Item => Some(blocked.clone()),
+            WorkKind::Listing => Some(quota.clone()),
+        };
+        let mut job = work(1, "", 4);
+        job.next_source = Some(at(0));
+        let limits = Limits { items: 4 };
+        let plan = Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), wait);
+        assert_eq!(plan.waits, [(0, Some(blocked.clone()))], "the first that ends");
+        assert_eq!(plan.wake, Some(at(900)));
+        // Its listing can run, so it does not wait.
+        let wait = |_: &Job, kind| (kind == WorkKind::Item).then(|| blocked.clone());
+        let plan = Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), wait);
+        assert_eq!(plan.starts, [(0, Start { lists: true, items: 0 })]);
+        assert!(plan.waits.is_empty());
+        // A job that waited and can run again says so.
+        job.row.job.state = JobState::Waiting;
+        let plan =
+            Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), |_, _| None);
+        assert_eq!(plan.waits, [(0, None)]);
+        // A failed attempt is repeated later.
+        job.next_source = None;
+        job.next_item = Some(at(30));
+        let plan =
+            Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), |_, _| None);
+        let later = Wait { reason: Reason::UpstreamFailed, until: at(30) };
+        assert_eq!((plan.waits, plan.wake), (vec![(0, Some(later))], Some(at(30))));
+        // A short wait for the pace is a part of running.
+        job.row.job.state = JobState::Running;
+        job.next_item = Some(at(0));
+        let paced = |_: &Job, _| Some(Wait { reason: Reason::Paced, until: at(4) });
+        let plan = Planner::default().plan(&[job], &HashMap::new(), limits, at(0), paced);
+        assert_eq!((plan.waits, plan.wake), (vec![], Some(at(4))));
+    }
+}

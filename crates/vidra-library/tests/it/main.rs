@@ -5,6 +5,7 @@ mod resources;
 mod restarts;
 mod rooms;
 mod store;
+mod worlds;
 
 use std::sync::Arc;
 use std::time::Duration;

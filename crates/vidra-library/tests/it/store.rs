@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vidra::{Pacing, Reason};
-use vidra_library::{Access, Library, Limits};
+use vidra_library::{Access, JobState, Library, Limits};
 
 use crate::{World, create, settled};
 
@@ -21,7 +21,7 @@ async fn a_file_survives_its_processes() {
     let other = Library::open(&path, Limits::default()).unwrap();
     other.pause(id, &Access::All).await.unwrap();
     let job = library.changed_job(id, &Access::All, 1, Duration::from_secs(10)).await.unwrap();
-    assert_eq!(job.state, vidra_library::JobState::Paused);
+    assert_eq!(job.state, JobState::Paused);
     let check = library.check(false).await.unwrap();
     assert!(check.faults.is_empty() && check.damaged.is_empty(), "{check:?}");
     let backup = folder.path().join("backup.db");
@@ -42,6 +42,83 @@ fn other_files_are_refused() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 45, "the file is not touched");
     let error = Library::open(&path.join("library.db"), Limits::default()).err().unwrap();
     assert_eq!(error.reason(), Reason::LibraryUnavailable);
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    drop(Library::open(&path, Limits::default()).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    let error = Library::open(&path, Limits::default()).err().unwrap();
+    assert_eq!(error.reason(), Reason::LibraryTooNew);
+    assert!(error.message().contains("schema 99"), "{error}");
+}
+
+#[test]
+fn a_file_in_use_is_not_migrated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    let in_use = Library::open(&path, Limits::default()).unwrap();
+    // As if the file had an older schema.
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 0).unwrap();
+    let error = Library::open(&path, Limits::default()).err().unwrap();
+    assert_eq!(error.reason(), Reason::LibraryInUse);
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    drop(in_use);
+    Library::open(&path, Limits::default()).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_text_is_found_and_fetched_again() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    let library = Library::open(&path, Limits::default()).unwrap();
+    let worker = world.work(&library, world.client().build().unwrap());
+    let id = library.create(create(&["txManualAsr", "fda4eREcaTQ"])).await.unwrap().job.id;
+    let job = settled(&library, id).await;
+    assert_eq!(job.progress.succeeded, 2, "{job:?}");
+    worker.stop().await;
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let damage = "UPDATE transcripts SET text = CAST(substr(text, 1, length(text) - 1) || x'00' AS BLOB) WHERE video = 'txManualAsr'";
+    assert_eq!(connection.execute(damage, []).unwrap(), 1);
+    let results = library.results(id, &Access::All, 0, 10).await.unwrap();
+    let broken = results.iter().filter(|it| matches!(it.transcript, Some(Err(_)))).count();
+    assert_eq!(broken, 1, "a damaged text is never shown");
+    let check = library.check(false).await.unwrap();
+    assert_eq!((check.transcripts, check.damaged.as_slice()), (2, &["txManualAsr".to_owned()][..]));
+    assert_eq!(library.check(true).await.unwrap().renewed_items, 1);
+    assert!(library.check(false).await.unwrap().faults.is_empty());
+    let worker = world.work(&library, world.client().build().unwrap());
+    let job = settled(&library, id).await;
+    assert_eq!((job.state, job.progress.succeeded), (JobState::Completed, 2));
+    worker.stop().await;
+}
+
+/// A file with its largest size is a full disk for SQLite.
+#[tokio::test(start_paused = true)]
+async fn a_job_waits_while_there_is_no_room_and_goes_on_then() {
+    let world = World::new();
+    let library = world.library();
+    library.limit_bytes(Some(300 << 10)).await.unwrap();
+    let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+    let id = library.create(create(&["PLsize120"])).await.unwrap().job.id;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let job = library.job(id, &Access::All).await.unwrap();
+    assert!(job.state.is_active() && job.progress.pending > 0, "{job:?}");
+    let error = library.create(create(&["PLsize500"])).await.err();
+    assert!(error.is_none_or(|error| error.reason() == Reason::LibraryUnavailable));
+    assert!(library.check(false).await.unwrap().faults.is_empty());
+    library.limit_bytes(None).await.unwrap();
+    let job = settled(&library, id).await;
+    assert_eq!((job.state, job.progress.pending), (JobState::Completed, 0));
+    let check = library.check(false).await.unwrap();
+    assert!(check.faults.is_empty() && check.damaged.is_empty(), "{check:?}");
+    worker.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,12 +81,13 @@ impl Egress {
     fn saved(&self, now: Instant) -> EgressState {
         let state = self.state();
         let block = |(reason, times, left)| EgressBlock { reason, times, left };
+        let pause = |(times, left)| BreakerPause { times, left };
         let until = state.no_translations_until;
         EgressState {
             address: self.identity.clone(),
             blocked: state.circuit.opened(now).map(block),
-            player: self.player.pause(now).map(BreakerPause::from),
-            timedtext: self.timedtext.pause(now).map(BreakerPause::from),
+            player: self.player.pause(now).map(pause),
+            timedtext: self.timedtext.pause(now).map(pause),
             spent: self.pacer.spent(now),
             translations_spent: self.translations.spent(now),
             no_translations: until.filter(|until| *until > now).map(|until| until - now),
@@ -118,11 +119,5 @@ impl Egress {
         }
         self.pacer.restore(saved.spent, now);
         self.translations.restore(saved.translations_spent, now);
-    }
-}
-
-impl From<(u32, Duration)> for BreakerPause {
-    fn from((times, left): (u32, Duration)) -> Self {
-        Self { times, left }
     }
 }

@@ -1,0 +1,361 @@
+//! The state of a running worker, and its steps.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+use vidra::Result;
+
+use super::journal::{self, Journal};
+use super::plan::{self, Plan, Planner, Running};
+use super::resources::{self, Resources};
+use super::{POLL, Worker, item, listing};
+use crate::job::{JobId, Wait};
+use crate::library::Access;
+use crate::store::leases::{self, LeasedItem, LeasedSource, Work};
+
+/// The shortest time between two reads of the active jobs, unless a caller or a listing has changed something.
+const READ_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often a plan is made for a library in memory, which has no other processes.
+const MEMORY_POLL: Duration = Duration::from_secs(600);
+
+/// How long the worker waits after a failed transaction.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a stopping worker waits for work in flight.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often the pace of egress addresses is stored while items run. A killed process forgets at most so much.
+const SAVE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// How often old data is removed.
+const CARE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// What a task of the worker reports at its end.
+pub(super) enum Ended {
+    Item { job: i64, id: JobId },
+    Listing { job: i64, id: JobId },
+}
+
+/// The active jobs, as they were read last. An item that ends changes little, so they are not read again for each.
+#[derive(Default)]
+pub(super) struct ActiveJobs {
+    all: Vec<Work>,
+    read_at: Option<Instant>,
+    is_expired: bool,
+}
+
+impl ActiveJobs {
+    /// Whether they have to be read again.
+    fn are_old(&self) -> bool {
+        let age = if self.is_expired { READ_INTERVAL } else { POLL };
+        self.read_at.is_none_or(|at| at.elapsed() >= age)
+    }
+
+    pub(super) fn expire(&mut self) {
+        (self.is_expired, self.read_at) = (true, None);
+    }
+
+    fn renew(&mut self, all: Vec<Work>) {
+        *self = Self { all, read_at: Some(Instant::now()), is_expired: false };
+    }
+}
+
+/// The state of a running worker.
+pub(super) struct Session<'a> {
+    worker: &'a Worker,
+    /// The jobs that it runs. All if there are none.
+    only: &'a [JobId],
+    process: i64,
+    pub(super) tasks: JoinSet<Ended>,
+    running: HashMap<i64, Running>,
+    planner: Planner,
+    resources: Resources,
+    /// The waits as they were stored, by job.
+    waits: HashMap<i64, Option<Wait>>,
+    pub(super) jobs: ActiveJobs,
+    journal: Journal,
+    next_care: Instant,
+    next_save: Instant,
+    is_failing: bool,
+}
+
+impl<'a> Session<'a> {
+    pub(super) async fn new(worker: &'a Worker, only: &'a [JobId], process: i64) -> Self {
+        let resources = Resources::restore(&worker.library, &worker.vidra).await;
+        Self {
+            worker,
+            only,
+            process,
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            planner: Planner::default(),
+            resources,
+            waits: HashMap::new(),
+            jobs: ActiveJobs::default(),
+            journal: Journal::default(),
+            next_care: Instant::now(),
+            next_save: Instant::now() + SAVE_INTERVAL,
+            is_failing: false,
+        }
+    }
+
+    /// Starts all work that can start. Returns the time of the next step if nothing happens before.
+    pub(super) async fn step(&mut self) -> Instant {
+        match self.try_step().await {
+            Ok(wake) => {
+                self.is_failing = false;
+                wake
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    let source = std::error::Error::source(&error);
+                    tracing::error!(reason = error.reason().code(), source, "job worker paused");
+                }
+                Instant::now() + PAUSE
+            }
+        }
+    }
+
+    async fn try_step(&mut self) -> Result<Instant> {
+        let library = &self.worker.library;
+        self.care().await?;
+        if !self.tasks.is_empty() && Instant::now() >= self.next_save {
+            self.save_egress().await;
+        }
+        if self.jobs.are_old() {
+            self.release_dead_processes().await?;
+            let mut active = library.database().read(leases::active_jobs).await?;
+            active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
+            let active = self.pause_revoked(active).await?;
+            self.journal.note_active(library, &active).await?;
+            self.jobs.renew(active);
+        }
+        let now = library.now();
+        self.resources.drop_expired(library, now).await?;
+        let limits = plan::Limits { items: self.worker.config.concurrency };
+        let plan = self.planner.plan(&self.jobs.all, &self.running, limits, now, |job, kind| {
+            self.resources.wait(&self.worker.payers, job, kind, now)
+        });
+        self.start(&plan, now).await?;
+        self.store_waits(&plan, now).await?;
+        let poll = if library.database().path().is_some() { POLL } else { MEMORY_POLL };
+        let until = plan.wake.map_or(poll, |at| {
+            Duration::try_from(at.duration_since(now)).unwrap_or_default().min(poll)
+        });
+        let until = if self.jobs.is_expired { until.min(READ_INTERVAL) } else { until };
+        Ok(Instant::now() + until.max(Duration::from_millis(1)))
+    }
+
+    /// Frees the leases of processes that have died.
+    async fn release_dead_processes(&mut self) -> Result<()> {
+        let database = self.worker.library.database();
+        let Some(locks) = database.locks() else { return Ok(()) };
+        let others = database.read(leases::processes).await?;
+        for process in others.into_iter().filter(|number| *number != self.process) {
+            if locks.has_ended(process) {
+                let freed = database.write(move |it| leases::release_process(it, process)).await?;
+                tracing::info!(process, freed, "leases of an ended process released");
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes old data once an hour.
+    async fn care(&mut self) -> Result<()> {
+        if Instant::now() < self.next_care {
+            return Ok(());
+        }
+        self.next_care = Instant::now() + CARE_INTERVAL;
+        let library = &self.worker.library;
+        let oldest =
+            self.worker.config.retention.and_then(|life| library.now().checked_sub(life).ok());
+        let removed = library.expire(oldest).await?;
+        if removed > 0 {
+            tracing::info!(removed, "old transcripts removed");
+        }
+        Ok(())
+    }
+
+    /// Pauses the jobs of callers whose keys were revoked.
+    async fn pause_revoked(&mut self, active: Vec<Work>) -> Result<Vec<Work>> {
+        let (mut kept, payers) = (vec![], &self.worker.payers);
+        for work in active {
+            if payers(&work.row.job.owner).is_some() {
+                kept.push(work);
+                continue;
+            }
+            let id = work.row.job.id;
+            self.worker.library.pause(id, &Access::All).await?;
+            tracing::warn!(job = %id, owner = work.row.job.owner, "job paused: the key of its owner was revoked");
+        }
+        Ok(kept)
+    }
+
+    /// Leases the planned work in one transaction, and starts it.
+    async fn start(&mut self, plan: &Plan, now: Timestamp) -> Result<()> {
+        if plan.starts.is_empty() {
+            return Ok(());
+        }
+        let process = self.process;
+        let starts: Vec<_> = plan
+            .starts
+            .iter()
+            .map(|(index, start)| (self.jobs.all[*index].row.clone(), *start))
+            .collect();
+        let lease = move |it: &_| {
+            let mut leased: Vec<(usize, Option<LeasedSource>, Vec<LeasedItem>)> = vec![];
+            for (index, (row, start)) in starts.iter().enumerate() {
+                let source = match start.lists {
+                    true => leases::lease_source(it, process, row.number, now)?,
+                    false => None,
+                };
+                let items = match start.items {
+                    0 => vec![],
+                    count => leases::lease_items(it, process, row, count, now)?,
+                };
+                leased.push((index, source, items));
+            }
+            Ok(leased)
+        };
+        let leased = self.worker.library.database().write(lease).await?;
+        for (index, source, items) in leased {
+            let (place, start) = plan.starts[index];
+            let work = &mut self.jobs.all[place];
+            if start.items > items.len() {
+                // There are no more, or their transcripts are known.
+                (work.next_item, self.jobs.is_expired) = (None, true);
+            }
+            if start.lists {
+                work.next_source = None;
+            }
+            let work = work.clone();
+            if let Some(source) = source {
+                self.spawn_listing(&work, source);
+            }
+            for item in items {
+                self.spawn_item(&work, item);
+            }
+            // Items with known transcripts have ended, and the state may have changed.
+            self.worker.library.changes().note(work.row.job.id);
+        }
+        Ok(())
+    }
+
+    fn spawn_item(&mut self, work: &Work, item: LeasedItem) {
+        let (job, id) = (work.row.number, work.row.job.id);
+        let Some(task) = item::Task::new(self.worker, work, item) else {
+            return;
+        };
+        self.running.entry(job).or_default().items += 1;
+        self.tasks.spawn(async move {
+            task.run().await;
+            Ended::Item { job, id }
+        });
+    }
+
+    fn spawn_listing(&mut self, work: &Work, source: LeasedSource) {
+        let (job, id) = (work.row.number, work.row.job.id);
+        let Some(task) = listing::Task::new(self.worker, work, source, self.resources.handle())
+        else {
+            return;
+        };
+        self.running.entry(job).or_default().is_listing = true;
+        self.tasks.spawn(async move {
+            task.run().await;
+            Ended::Listing { job, id }
+        });
+    }
+
+    /// Notes the end of a task, and of all others that have ended.
+    pub(super) fn note_ends(&mut self, first: Option<Ended>) {
+        self.note_end(first.as_ref());
+        while let Some(next) = self.tasks.try_join_next() {
+            self.note_end(next.ok().as_ref());
+        }
+    }
+
+    /// Notes the end of a task. `None` is a task that panicked: its lease is released with the process.
+    fn note_end(&mut self, ended: Option<&Ended>) {
+        let id = match ended {
+            Some(Ended::Item { job, id }) => {
+                let running = self.running.entry(*job).or_default();
+                running.items = running.items.saturating_sub(1);
+                *id
+            }
+            Some(Ended::Listing { job, id }) => {
+                self.running.entry(*job).or_default().is_listing = false;
+                // It has added items, or has failed.
+                self.jobs.expire();
+                *id
+            }
+            None => {
+                tracing::error!("a task of the job worker panicked");
+                return;
+            }
+        };
+        self.running.retain(|_, running| *running != Running::default());
+        self.worker.library.changes().note(id);
+    }
+
+    /// Stores what jobs wait for, if that has changed.
+    async fn store_waits(&mut self, plan: &Plan, now: Timestamp) -> Result<()> {
+        let (mut changed, active) = (vec![], &self.jobs.all);
+        for (index, wait) in &plan.waits {
+            let row = &active[*index].row;
+            let stored =
+                self.waits.get(&row.number).cloned().unwrap_or_else(|| row.job.waiting.clone());
+            if !resources::is_same_wait(stored.as_ref(), wait.as_ref()) {
+                changed.push((row.number, row.job.id, wait.clone()));
+            }
+        }
+        self.waits.retain(|number, _| active.iter().any(|work| work.row.number == *number));
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let stored = changed.clone();
+        let store = move |it: &_| {
+            for (job, _, wait) in &stored {
+                leases::set_wait(it, *job, wait.as_ref(), now)?;
+            }
+            Ok(())
+        };
+        self.worker.library.database().write(store).await?;
+        for (number, id, wait) in changed {
+            journal::note_wait(id, wait.as_ref());
+            self.waits.insert(number, wait);
+            self.worker.library.changes().note(id);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn save_egress(&mut self) {
+        self.next_save = Instant::now() + SAVE_INTERVAL;
+        self.resources.save_egress(&self.worker.library, &self.worker.vidra).await;
+    }
+
+    /// Logs the jobs that have ended since the last step.
+    async fn note_ended(&mut self) {
+        let library = &self.worker.library;
+        let Ok(mut active) = library.database().read(leases::active_jobs).await else { return };
+        active.retain(|work| self.journal.has(work.row.job.id));
+        let _ = self.journal.note_active(library, &active).await;
+    }
+
+    /// Ends the worker: waits for work in flight, and gives back the rest.
+    pub(super) async fn finish(mut self) {
+        let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
+        self.tasks.shutdown().await;
+        self.save_egress().await;
+        self.note_ended().await;
+        let process = self.process;
+        let release = move |it: &_| leases::release_process(it, process);
+        if let Err(error) = self.worker.library.database().write(release).await {
+            // The next worker finds that this process has ended.
+            tracing::warn!(reason = error.reason().code(), "leases not released");
+        }
+    }
+}
