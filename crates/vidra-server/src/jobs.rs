@@ -26,14 +26,18 @@ pub(crate) async fn run(state: AppState) {
     let worker = Worker::new(library, state.vidra.clone(), payers(&state), *config);
     // A full disk prevents the start, and may have room later.
     while let Err(error) = worker.run(shutdown()).await {
-        let source = std::error::Error::source(&error);
-        tracing::error!(reason = error.reason().code(), source, "job worker not started");
+        note_failure(&error);
         tokio::select! {
             biased;
             () = shutdown() => return,
             () = sleep(RESTART) => {}
         }
     }
+}
+
+fn note_failure(error: &vidra::Error) {
+    let source = std::error::Error::source(error);
+    tracing::error!(reason = error.reason().code(), source, "job worker not started");
 }
 
 /// The client that pays for the jobs of a caller.
