@@ -22,6 +22,19 @@ from vidra_client.api.comments import (
     get_threads,
     get_top_comments,
 )
+from vidra_client.api.jobs import (
+    cancel_job,
+    delete_job,
+    get_job,
+    get_job_events,
+    get_job_items,
+    get_job_results,
+    list_jobs,
+    pause_job,
+    resume_job,
+    retry_job,
+    start_job,
+)
 from vidra_client.api.links import parse_link
 from vidra_client.api.playlists import (
     get_playlist,
@@ -59,6 +72,9 @@ from vidra_client.models import (
     ErrorBody,
     GetCommentsOrder,
     GetTranscriptTextFormat,
+    Job,
+    JobRequestBody,
+    JobState,
     LinkBody,
     LinkType,
     Reason,
@@ -132,6 +148,22 @@ batch = BatchBody(concurrency=2, from_=1, to=1)
 assert ok(get_playlist_transcripts.sync(PLAYLIST, client=client, body=batch)).results[0].position == 1
 videos = TranscriptsBody(videos=[VIDEO])
 assert ok(get_transcripts.sync(client=client, body=videos)).results[0].video_id == VIDEO
+
+job = ok(start_job.sync(client=client, body=JobRequestBody(sources=[VIDEO])))
+assert isinstance(job, Job)
+while job.state not in (JobState.COMPLETED, JobState.FAILED):
+    job = ok(get_job.sync(job.id, client=client, wait=60, seen=job.version))
+assert job.state == JobState.COMPLETED and job.succeeded == 1
+assert ok(list_jobs.sync(client=client, limit=1)).items[0].id == job.id
+assert ok(get_job_items.sync(job.id, client=client)).items[0].video_id == VIDEO
+assert ok(get_job_results.sync(job.id, client=client)).results[0].video_id == VIDEO
+# The stream of a job that has ended ends too.
+assert get_job_events.sync_detailed(job.id, client=client, after=0).status_code == 200
+assert ok(retry_job.sync(job.id, client=client)).retried == 0
+for change in (pause_job, resume_job, cancel_job):
+    refused = change.sync(job.id, client=client)
+    assert isinstance(refused, ErrorBody) and refused.error.reason == Reason.JOB_STATE_CONFLICT
+assert delete_job.sync_detailed(job.id, client=client).status_code == 204
 
 assert ok(get_regions.sync(client=client, hl="de"))
 assert ok(get_languages.sync(client=client))

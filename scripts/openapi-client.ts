@@ -121,6 +121,27 @@ const accept = { headers: { accept: "application/x-ndjson" }, parseAs: "text" } 
 const stream: string = await ok(text.POST("/api/playlist/{id}/transcript", { ...batch, ...accept }));
 check(stream.trim().split("\n").length === 2, "stream");
 
+const started = await ok(json.POST("/api/jobs", { body: { sources: [VIDEO] } }));
+if (!("id" in started)) throw new Error("a job, not an estimate");
+const job = { path: { id: started.id } };
+let state: string = started.state;
+for (let seen = started.version; state !== "completed"; ) {
+  const next = await ok(json.GET("/api/jobs/{id}", { params: { ...job, query: { wait: 60, seen } } }));
+  check(next.state !== "failed", "the job failed");
+  [state, seen] = [next.state, next.version];
+}
+check((await ok(json.GET("/api/jobs", { params: { query: { limit: 1 } } }))).items[0]?.id === started.id, "jobs");
+check((await ok(json.GET("/api/jobs/{id}/items", { params: job }))).items[0]?.videoId === VIDEO, "items");
+check((await ok(json.GET("/api/jobs/{id}/results", { params: job }))).results[0]?.videoId === VIDEO, "results");
+const followed = { params: { ...job, query: { after: 0 } }, parseAs: "text" } as const;
+check(String(await ok(text.GET("/api/jobs/{id}/events", followed))).includes("event: snapshot"), "events");
+check((await ok(json.POST("/api/jobs/{id}/retry", { params: job, body: {} }))).retried === 0, "retry");
+for (const change of ["/api/jobs/{id}/pause", "/api/jobs/{id}/resume", "/api/jobs/{id}/cancel"] as const) {
+  const { error: refused } = await json.POST(change, { params: job });
+  check(refused?.error.reason === "job_state_conflict", change);
+}
+check((await json.DELETE("/api/jobs/{id}", { params: job })).response.status === 204, "delete");
+
 check((await ok(json.GET("/api/i18n/regions", { params: { query: { hl: "de" } } }))).length > 0, "regions");
 check((await ok(json.GET("/api/i18n/languages"))).length > 0, "languages");
 const categories = await ok(json.GET("/api/video-categories", { params: { query: { region: "US" } } }));

@@ -70,7 +70,15 @@ mod tests {
 
     #[test]
     fn crates_of_the_workspace_depend_downwards_only() {
-        let order = ["vidra-bench", "vidra-cli", "vidra-server", "vidra-mcp", "vidra", "vidra-sim"];
+        let order = [
+            "vidra-bench",
+            "vidra-cli",
+            "vidra-server",
+            "vidra-mcp",
+            "vidra-library",
+            "vidra",
+            "vidra-sim",
+        ];
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         check(folder, &order, &["vidra-rooms"]);
     }

@@ -3,37 +3,41 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::sleep;
 use vidra::Vidra;
 use vidra_library::{Payers, Worker};
 
 use crate::library::LibraryConfig;
 use crate::state::AppState;
 
+/// How long the worker waits after it could not start.
+const RESTART: Duration = Duration::from_secs(30);
+
 /// Runs jobs until graceful shutdown begins. Then it gives back what it has not finished. Returns at once if the service
 /// has no library.
 pub(crate) async fn run(state: AppState) {
     let Some(LibraryConfig { file, worker: config }) = &state.library else { return };
-    let work = async {
-        let library = file.opened().await;
-        let worker = Worker::new(library, state.vidra.clone(), payers(&state), *config);
-        let stop = state.drain.clone().has_lasted(Duration::ZERO);
-        if let Err(error) = worker.run(stop).await {
-            let source = std::error::Error::source(&error);
-            tracing::error!(reason = error.reason().code(), source, "job worker stopped");
-        }
-    };
-    // A file that cannot be opened must not delay the shutdown. The worker itself has time to end its work.
-    let stop = async {
-        state.drain.clone().has_lasted(Duration::ZERO).await;
-        if file.get().is_ok() {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
+    let shutdown = || state.drain.clone().has_lasted(Duration::ZERO);
+    let library = tokio::select! {
         biased;
-        () = work => {}
-        () = stop => {}
+        library = file.opened() => library,
+        () = shutdown() => return,
+    };
+    let worker = Worker::new(library, state.vidra.clone(), payers(&state), *config);
+    // A full disk prevents the start, and may have room later.
+    while let Err(error) = worker.run(shutdown()).await {
+        note_failure(&error);
+        tokio::select! {
+            biased;
+            () = shutdown() => return,
+            () = sleep(RESTART) => {}
+        }
     }
+}
+
+fn note_failure(error: &vidra::Error) {
+    let source = std::error::Error::source(error);
+    tracing::error!(reason = error.reason().code(), source, "job worker not started");
 }
 
 /// The client that pays for the jobs of a caller.

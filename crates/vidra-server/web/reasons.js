@@ -95,6 +95,50 @@ const REASONS = {
   },
   caller_rate_limited: { group: ['came too fast', 'came too fast'], retry: true, wait: true },
   too_many_batches: { retry: true, wait: true },
+  too_many_jobs: {
+    advice: 'Wait until a job has ended, or cancel one.',
+    group: ['was refused: too many jobs', 'were refused: too many jobs'],
+    retry: true,
+  },
+  too_many_sources: {
+    advice: 'Start several jobs with fewer sources.',
+    group: ['was refused: too many sources', 'were refused: too many sources'],
+  },
+  idempotency_key_reused: {
+    advice: 'Use a new key for a new request.',
+    group: ['was refused: its key belongs to another request', 'were refused: their key belongs to another request'],
+  },
+  job_not_found: { heading: 'Job not found', advice: 'It may have been deleted, or belong to another caller.' },
+  job_state_conflict: {
+    advice: 'The job has ended, or is in another state.',
+    group: ['was refused: the job has ended', 'were refused: the job has ended'],
+  },
+  unit_budget_exhausted: {
+    advice: 'Start another job with a larger budget.',
+    group: ['was left out: the budget of the job ended', 'were left out: the budget of the job ended'],
+  },
+  library_off: {
+    advice: `This service has no library. ${OPERATOR}`,
+    group: ['was refused: the library is off', 'were refused: the library is off'],
+  },
+  library_unavailable: {
+    advice: OPERATOR,
+    group: ['waits for the disk of the service', 'wait for the disk of the service'],
+    retry: true,
+    wait: true,
+  },
+  library_damaged: {
+    advice: OPERATOR,
+    group: ['is damaged in the library', 'are damaged in the library'],
+  },
+  library_too_new: {
+    advice: OPERATOR,
+    group: ['is in a library of a newer release', 'are in a library of a newer release'],
+  },
+  library_in_use: {
+    advice: OPERATOR,
+    group: ['waits for another process', 'wait for another process'],
+  },
   upstream_rate_limited: {
     group: ['was limited by YouTube', 'were limited by YouTube'],
     retry: true,

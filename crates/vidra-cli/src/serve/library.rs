@@ -1,5 +1,7 @@
 //! The library of the service: which file, and how its jobs run.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -119,7 +121,9 @@ fn open(path: &Path, limits: Limits) -> vidra::Result<Library> {
             Error::new(Reason::LibraryUnavailable, "The folder of the library cannot be created")
                 .with_source(error)
         };
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        // Only the owner may read transcripts.
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        created.map_err(failed)?;
     }
     Library::open(path, limits)
 }

@@ -100,7 +100,9 @@ fn the_commands_of_the_guides_succeed() {
 /// Runs a script in a folder of its own, beside a service of its own.
 fn succeeds(name: &str, script: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    // The demo has no state folder, and so no library of its own.
+    let demo = [("VIDRA_DEMO", "1"), ("VIDRA_DATABASE", "sqlite:library.db")];
+    let service = Service::start(vidra(folder.path()).envs(demo));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let script = script
         .replace(SERVICE, &service.address.to_string())

@@ -20,6 +20,7 @@ mod reload;
 mod rooms;
 mod security;
 mod serve;
+mod serve_library;
 mod systemd;
 mod terminal;
 #[cfg(feature = "otel")]

@@ -197,7 +197,7 @@ pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &str)
     (status, body)
 }
 
-fn exchange(
+pub(crate) fn exchange(
     address: SocketAddr,
     method: &str,
     path: &str,

@@ -356,7 +356,10 @@ fn s25_only_the_pager_is_ever_started() {
         seen.insert(name, files.len());
     }
     let names: Vec<&str> = seen.keys().map(String::as_str).collect();
-    assert_eq!(names, ["vidra", "vidra-cli", "vidra-mcp", "vidra-server", "vidra-sim"]);
+    assert_eq!(
+        names,
+        ["vidra", "vidra-cli", "vidra-library", "vidra-mcp", "vidra-server", "vidra-sim"]
+    );
     assert!(seen.values().all(|files| *files > 10), "{seen:?}");
 }
 

@@ -14,6 +14,11 @@ use crate::store::leases::Work;
 pub(super) struct Journal(BTreeSet<JobId>);
 
 impl Journal {
+    /// Whether a job was active at the last step.
+    pub(super) fn has(&self, id: JobId) -> bool {
+        self.0.contains(&id)
+    }
+
     /// Logs jobs that are active now and were not before, and the other way round.
     pub(super) async fn note_active(&mut self, library: &Library, active: &[Work]) -> Result<()> {
         let now: BTreeSet<JobId> = active.iter().map(|work| work.row.job.id).collect();

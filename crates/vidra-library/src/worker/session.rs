@@ -337,11 +337,20 @@ impl<'a> Session<'a> {
         self.resources.save_egress(&self.worker.library, &self.worker.vidra).await;
     }
 
+    /// Logs the jobs that have ended since the last step.
+    async fn note_ended(&mut self) {
+        let library = &self.worker.library;
+        let Ok(mut active) = library.database().read(leases::active_jobs).await else { return };
+        active.retain(|work| self.journal.has(work.row.job.id));
+        let _ = self.journal.note_active(library, &active).await;
+    }
+
     /// Ends the worker: waits for work in flight, and gives back the rest.
     pub(super) async fn finish(mut self) {
         let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
         self.tasks.shutdown().await;
         self.save_egress().await;
+        self.note_ended().await;
         let process = self.process;
         let release = move |it: &_| leases::release_process(it, process);
         if let Err(error) = self.worker.library.database().write(release).await {

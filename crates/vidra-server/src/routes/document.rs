@@ -239,6 +239,8 @@ fn add_default(parameter: &mut Parameter, operation: &str) {
         ("get_search", "region") => return,
         ("get_channel_videos", "limit") => json!(5),
         ("get_top_comments", "limit") => json!(10),
+        // All items.
+        ("start_job", "limit") => return,
         (_, "limit") => json!(50),
         (_, "maxResults") => json!(100),
         (_, "order") => json!("time"),

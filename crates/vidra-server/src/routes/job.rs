@@ -191,7 +191,7 @@ async fn units_per_day(
         ("state" = Option<String>, Query, description = "Only jobs in this state; all if not given", example = "completed"),
         ("limit" = Option<u64>, Query, description = "The number of jobs on a page, from 1 to 500", example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
-        ("format" = Option<String>, Query, description = "The form of the list; chosen by `Accept` if not given", example = "json"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("fields" = Option<String>, Query, description = "Only these members of each job; all if not given", example = "id,state,succeeded")
     ),
     responses(
@@ -291,7 +291,7 @@ pub(super) async fn get_job(
         ("reason" = Option<String>, Query, description = "Only items with this reason; all if not given", example = "captions_disabled"),
         ("limit" = Option<u64>, Query, description = "The number of items on a page, from 1 to 500", example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
-        ("format" = Option<String>, Query, description = "The form of the list; chosen by `Accept` if not given", example = "json"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("fields" = Option<String>, Query, description = "Only these members of each item; all if not given", example = "position,videoId,state")
     ),
     responses(

@@ -10,9 +10,11 @@ use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::http::Request;
+use vidra::clock::SystemClock;
 use vidra::{ApiKey, InProcess, Vidra};
+use vidra_library::{Library, Limits, Memory, WorkerConfig};
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
-use vidra_server::{App, Config};
+use vidra_server::{App, Config, LibraryConfig, LibraryFile};
 use vidra_sim::Simulator;
 
 use crate::app::{TestApp, TestResponse};
@@ -39,7 +41,11 @@ fn uncached(has_api_key: bool) -> TestApp {
     let limits = KeyLimits { operator: true, ..KeyLimits::default() };
     file.add("operator".parse().unwrap(), "vk_operator", limits, SystemTime::UNIX_EPOCH).unwrap();
     let gate = Rules { keys: Some(Arc::new(Keys::new(&file))), ..Rules::default() };
-    let config = Config { response_cache_bytes: 0, gate, ..Config::default() };
+    let clock = Arc::new(SystemClock);
+    let library = Library::in_memory(&Memory::new().unwrap(), Limits::default(), clock).unwrap();
+    let file = LibraryFile::new(library);
+    let library = Some(LibraryConfig { file, worker: WorkerConfig::default() });
+    let config = Config { response_cache_bytes: 0, gate, library, ..Config::default() };
     TestApp { sim, app: App::new(builder.build().unwrap(), config) }
 }
 
@@ -47,16 +53,28 @@ fn uncached(has_api_key: bool) -> TestApp {
 async fn answer(has_api_key: bool, case: &Case) -> (TestResponse, Bill) {
     let app = uncached(has_api_key);
     let method = case.endpoint.split(' ').next().unwrap();
-    let request =
-        Request::builder().method(method).uri(&case.path).header("x-api-key", "vk_operator");
-    let request = request.header("content-type", "application/json");
-    let response = app.send(request.body(Body::from(case.body.clone())).unwrap()).await;
-    assert_eq!(response.status.as_u16(), 200, "{}: {}", case.path, response.text);
+    let mut path = case.path.clone();
+    if path.contains(requests::JOB) {
+        let started = send(&app, "POST", "/api/jobs", r#"{"sources": ["txManualAsr"]}"#).await;
+        path = path.replace(requests::JOB, started.json()["id"].as_str().unwrap());
+        // The stream of events ends with its job.
+        if let Some(job) = path.strip_suffix("/events") {
+            send(&app, "POST", &format!("{job}/cancel"), "").await;
+        }
+    }
+    let response = send(&app, method, &path, &case.body).await;
+    assert!(response.status.is_success(), "{}: {}", case.path, response.text);
     let units = app.sim.record().units;
     if let Some(cost) = response.header("x-quota-cost") {
         assert_eq!(cost, (units.default + units.search).to_string(), "{}: X-Quota-Cost", case.path);
     }
     (response, (units.default as i64, units.search as i64))
+}
+
+async fn send(app: &TestApp, method: &str, path: &str, body: &str) -> TestResponse {
+    let request = Request::builder().method(method).uri(path).header("x-api-key", "vk_operator");
+    let request = request.header("content-type", "application/json");
+    app.send(request.body(Body::from(body.to_owned())).unwrap()).await
 }
 
 async fn bill_of(charge: &Charge, case: &Case, response: &TestResponse) -> Bill {

@@ -327,6 +327,35 @@ async fn bad_requests_name_every_fault() {
     assert_eq!(app.send("GET", &path, &[("accept", "image/png")], "").await.status, 406);
 }
 
+/// Every word of an enum in the document works.
+#[tokio::test(start_paused = true)]
+async fn choices_are_enums() {
+    let app = JobApp::new();
+    app.work();
+    let path = app.start(json!({"sources": ["txManualAsr"]})).await;
+    app.ended(&path).await;
+    let document = serde_json::to_value(vidra_server::routes::openapi()).unwrap();
+    let mut words = 0;
+    for (route, methods) in document["paths"].as_object().unwrap() {
+        let Some(rest) = route.strip_prefix("/api/jobs") else { continue };
+        let target = match rest.strip_prefix("/{id}") {
+            Some(rest) => format!("{path}{rest}"),
+            None => "/api/jobs".to_owned(),
+        };
+        for parameter in methods["get"]["parameters"].as_array().into_iter().flatten() {
+            let shared = parameter["$ref"].as_str().and_then(|it| document.pointer(&it[1..]));
+            let parameter = shared.unwrap_or(parameter);
+            let name = parameter["name"].as_str().unwrap();
+            for word in parameter["schema"]["enum"].as_array().into_iter().flatten() {
+                let target = format!("{target}?{name}={}", word.as_str().unwrap());
+                app.bytes(&target).await;
+                words += 1;
+            }
+        }
+    }
+    assert!(words > 60, "{words}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn owners_change_the_state_of_a_job() {
     let app = JobApp::new();

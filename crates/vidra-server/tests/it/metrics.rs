@@ -43,7 +43,7 @@ async fn requests_are_counted_by_route_method_and_status() {
     }
     let metrics = scrape(&app).await;
     let label = |method: &Method| match method.as_str() {
-        known @ ("GET" | "HEAD" | "POST") => known.to_owned(),
+        known @ ("GET" | "HEAD" | "POST" | "DELETE") => known.to_owned(),
         _ => "other".to_owned(),
     };
     for (_, method, _, route, status) in &SENT {

@@ -52,6 +52,7 @@ pub(in crate::routes) async fn cancel_job(jobs: Jobs, Id(id): Id<JobId>) -> Resu
 
 /// The failed items to try again.
 #[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "documentation: `reasons` reads it")]
 pub(in crate::routes) struct RetryBody {
     /// Only items that failed for these reasons; all if not given.

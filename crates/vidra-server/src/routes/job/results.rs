@@ -68,7 +68,7 @@ pub(in crate::routes) enum JobResultLine {
     get, path = "/api/jobs/{id}/results", tag = "Jobs",
     params(
         ("id" = String, Path),
-        ("format" = Option<String>, Query, description = "The form of the results; chosen by `Accept` if not given", example = "json"),
+        ("format" = Option<String>, Query, description = "`json`, `ndjson`, `csv` or `zip`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("files" = Option<String>, Query, description = "The kinds of files in an archive; `txt` if not given", example = "srt,txt")
     ),
     responses(

@@ -79,9 +79,39 @@ pub(super) fn cases() -> Vec<Case> {
         comments(),
         searches(),
         transcripts(),
+        jobs(),
         service(),
     ]
     .concat()
+}
+
+/// Stands for the id of a job in a path.
+pub(super) const JOB: &str = "JOB";
+
+/// A dry run with a source whose size is not known.
+const DRY: &str = "with `dryRun=true` and a playlist or a channel";
+
+fn jobs() -> Vec<Case> {
+    let start = "POST /api/jobs";
+    let body = |source: &str| format!(r#"{{"sources": ["{source}"]}}"#);
+    let dry =
+        |source: &str| Case { body: body(source), ..case(start, DRY, "/api/jobs?dryRun=true") };
+    vec![
+        post(start, "/api/jobs", body("PLsize120")),
+        post(start, "/api/jobs?dryRun=true", body("txManualAsr")),
+        dry("PLsize120"),
+        dry("@fermata"),
+        get("GET /api/jobs", "/api/jobs"),
+        get("GET /api/jobs/{id}", "/api/jobs/JOB?wait=1"),
+        get("GET /api/jobs/{id}/items", "/api/jobs/JOB/items"),
+        get("GET /api/jobs/{id}/results", "/api/jobs/JOB/results?format=csv"),
+        get("GET /api/jobs/{id}/events", "/api/jobs/JOB/events"),
+        post("POST /api/jobs/{id}/pause", "/api/jobs/JOB/pause", ""),
+        post("POST /api/jobs/{id}/resume", "/api/jobs/JOB/resume", ""),
+        post("POST /api/jobs/{id}/cancel", "/api/jobs/JOB/cancel", ""),
+        post("POST /api/jobs/{id}/retry", "/api/jobs/JOB/retry", "{}"),
+        get("DELETE /api/jobs/{id}", "/api/jobs/JOB"),
+    ]
 }
 
 fn playlists() -> Vec<Case> {
