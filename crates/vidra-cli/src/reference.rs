@@ -7,6 +7,7 @@ use clap::{Arg, Command, Subcommand};
 use crate::args::{Args, EXIT_CODES};
 use crate::client::SETTINGS;
 use crate::commands::Data;
+use crate::serve::LIBRARY_SETTINGS;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/");
 
@@ -77,7 +78,9 @@ fn reference_documents_are_up_to_date() {
 fn configuration(args: &Command) -> String {
     let serve = args.find_subcommand("serve").unwrap();
     let mut text = CONFIGURATION.to_owned();
-    for (heading, title) in [(None, "Service"), (Some(SETTINGS), SETTINGS)] {
+    let headings =
+        [(None, "Service"), (Some(LIBRARY_SETTINGS), LIBRARY_SETTINGS), (Some(SETTINGS), SETTINGS)];
+    for (heading, title) in headings {
         let _ = write!(
             text,
             "\n## {title}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n"

@@ -26,6 +26,8 @@ use crate::runtime::runtime;
 use crate::signals::{Signals, survive_reload};
 use crate::systemd::{self, Inherited};
 use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
+#[cfg(test)]
+pub(crate) use library::LIBRARY_SETTINGS;
 use library::LibraryArgs;
 use reload::Reload;
 

@@ -16,9 +16,12 @@ use crate::values::{OrOff, at_least_one, time, units};
 /// The name of the library file in the state folder.
 const FILE: &str = "library.db";
 
+/// The heading of these settings in the help.
+pub(crate) const LIBRARY_SETTINGS: &str = "Library and jobs";
+
 /// The flags of the library and its jobs.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Library and jobs")]
+#[command(next_help_heading = LIBRARY_SETTINGS)]
 pub(crate) struct LibraryArgs {
     /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]
     #[arg(long, env = "VIDRA_DATABASE", value_name = "WHERE")]

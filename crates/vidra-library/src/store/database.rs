@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use vidra::{Error, Reason, Result};
 
 use super::error::{sql, unavailable};
-use super::locks::Locks;
+use super::locks::{Locks, private_options};
 use super::migrate;
 
 /// The largest number of writes in one transaction. More would delay the first of them.
@@ -332,12 +332,24 @@ fn refuse_other_files(path: &Path) -> Result<()> {
     let mut head = vec![];
     match File::open(path) {
         Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        // Only its owner may read it. SQLite gives its other files the same mode.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create_private(path).map_err(unavailable)?;
+            return Ok(());
+        }
         Err(error) => return Err(unavailable(error)),
     };
     match head.is_empty() || head == MAGIC {
         true => Ok(()),
         false => Err(Error::new(Reason::LibraryDamaged, "The file is not a library")),
+    }
+}
+
+fn create_private(path: &Path) -> io::Result<()> {
+    match private_options().create_new(true).open(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop),
     }
 }
 

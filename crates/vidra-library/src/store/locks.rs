@@ -3,8 +3,8 @@
 //! A process holds a shared lock on one file, so that nobody migrates the database meanwhile, and an exclusive lock on
 //! a file with its own number. The system releases both when the process dies, however it dies: no clock decides.
 
-use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use vidra::{Error, Reason, Result};
@@ -48,7 +48,7 @@ impl Locks {
         mut migrate: impl FnMut(&mut T) -> Result<()>,
     ) -> Result<(T, Self)> {
         let folder = with_suffix(path, "-locks");
-        fs::create_dir_all(&folder).map_err(file)?;
+        create_private_folder(&folder).map_err(file)?;
         let usage = open_file(&folder.join("usage"))?;
         usage.try_lock_shared().map_err(in_use)?;
         let (mut opened, needs_migration) = open()?;
@@ -101,8 +101,25 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Options for a file that only its owner may read.
+pub(super) fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 fn open_file(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(file)
+    private_options().read(true).create(true).truncate(false).open(path).map_err(file)
 }
 
 fn in_use(error: TryLockError) -> Error {
