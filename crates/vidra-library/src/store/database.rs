@@ -332,12 +332,28 @@ fn refuse_other_files(path: &Path) -> Result<()> {
     let mut head = vec![];
     match File::open(path) {
         Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let created = create_private(path);
+            // Another process may have created it at the same time.
+            return if path.exists() { Ok(()) } else { created };
+        }
         Err(error) => return Err(unavailable(error)),
     };
     match head.is_empty() || head == MAGIC {
         true => Ok(()),
         false => Err(Error::new(Reason::LibraryDamaged, "The file is not a library")),
+    }
+}
+
+/// Creates an empty file that only its user can read. SQLite gives its other files the same rights.
+pub(super) fn create_private(path: &Path) -> Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(unavailable(error)),
     }
 }
 

@@ -7,7 +7,8 @@ use rusqlite::{Connection, MAIN_DB, params};
 use serde::Serialize;
 use vidra::{Reason, Result, VideoId};
 
-use super::error::{file, sql};
+use super::database::create_private;
+use super::error::sql;
 use super::jobs::{self, KEY_LIFE_MS};
 use super::{resources, transcripts};
 use crate::job::{ItemState, JobState, StateEvent};
@@ -203,7 +204,7 @@ pub(crate) fn check_texts(
 /// [`Reason::LibraryUnavailable`] if the file exists or cannot be written.
 pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     // Creating the file first never replaces another one.
-    std::fs::File::create_new(to).map_err(file)?;
+    create_private(to)?;
     connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>).map_err(sql)
 }
 
