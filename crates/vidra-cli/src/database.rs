@@ -16,7 +16,7 @@ use crate::failure::{Failure, described, exit_code};
 #[derive(Debug, clap::Args)]
 pub(crate) struct DatabaseArgs {
     /// Library file: sqlite:PATH [default: library.db in the state folder]
-    #[arg(long, env = "VIDRA_DATABASE", value_name = "WHERE")]
+    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE", hide_short_help = true)]
     database: Option<DatabaseLocation>,
 }
 

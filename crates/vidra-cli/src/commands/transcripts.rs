@@ -36,7 +36,7 @@ pub(crate) struct TranscriptsArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// Write the results of this job instead, as far as it has come; fetches nothing
+    /// Write the results of this job so far; fetches nothing
     #[arg(
         long,
         value_name = "JOB",

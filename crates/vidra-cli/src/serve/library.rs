@@ -16,7 +16,7 @@ use crate::values::{OrOff, at_least_one, time, units};
 #[command(next_help_heading = "Library and jobs")]
 pub(crate) struct LibraryArgs {
     /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]
-    #[arg(long, env = "VIDRA_DATABASE", value_name = "WHERE")]
+    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE")]
     pub(crate) database: Option<DatabaseLocation>,
 
     /// Maximum number of items of jobs that run at once

@@ -254,7 +254,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 34] = [
+const RUNS: [(&[&str], Reach, bool); 37] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -272,6 +272,9 @@ const RUNS: [(&[&str], Reach, bool); 34] = [
     (&["document", "txManualAsr"], Simulator, true),
     (&["chunks", "txManualAsr"], Simulator, true),
     (&["transcripts", "PLsize1"], Simulator, true),
+    (&["job", "start", "txManualAsr"], Simulator, true),
+    (&["job", "list"], Prints, true),
+    (&["library", "stats"], Prints, false),
     (&["regions"], Simulator, true),
     (&["languages"], Simulator, true),
     (&["categories", "--region", "US"], Simulator, true),

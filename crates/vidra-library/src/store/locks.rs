@@ -48,7 +48,7 @@ impl Locks {
         mut migrate: impl FnMut(&mut T) -> Result<()>,
     ) -> Result<(T, Self)> {
         let folder = with_suffix(path, "-locks");
-        fs::create_dir_all(&folder).map_err(file)?;
+        create_folder(&folder)?;
         let usage = open_file(&folder.join("usage"))?;
         usage.try_lock_shared().map_err(in_use)?;
         let (mut opened, needs_migration) = open()?;
@@ -101,8 +101,19 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Creates a folder that only its user can read.
+fn create_folder(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path).map_err(file)
+}
+
 fn open_file(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(file)
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(false).open(path).map_err(file)
 }
 
 fn in_use(error: TryLockError) -> Error {
