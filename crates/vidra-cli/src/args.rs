@@ -18,6 +18,7 @@ use crate::examples::with_examples;
 use crate::failure::Failure;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
+use crate::library::LibraryCommand;
 use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::mcp::ToolsArgs;
@@ -79,18 +80,23 @@ impl Args {
             Some(SETTINGS) => arg.hide_short_help(true),
             _ => arg,
         };
+        // Commands without a list parse its flags only to say what to use instead.
+        let no_list = |arg: clap::Arg| match arg.get_long() {
+            Some("csv" | "fields") => arg.hide(true),
+            _ => arg,
+        };
         let whole = Self::command()
             .mut_subcommand("sim", |sim| {
                 sim.mut_arg("listen", |it| it.value_name("ADDRESS").value_parser(listen_address))
             })
             .mut_subcommands(|command| match command.get_name() {
                 name if !Data::has_subcommand(name) => command,
-                name if Data::has_list(name) => command.mut_args(short),
-                // They parse the flags of lists only to say what to use instead.
-                _ => command.mut_args(short).mut_args(|arg| match arg.get_long() {
-                    Some("csv" | "fields") => arg.hide(true),
-                    _ => arg,
+                "job" => command.mut_subcommands(|below| match below.get_name() {
+                    "list" | "show" | "results" => below.mut_args(short),
+                    _ => below.mut_args(short).mut_args(no_list),
                 }),
+                name if Data::has_list(name) => command.mut_args(short),
+                _ => command.mut_args(short).mut_args(no_list),
             });
         with_examples(whole, EXIT_CODES)
     }
@@ -146,7 +152,7 @@ impl Args {
 
     /// The log level, unless `RUST_LOG` sets it. Data commands print their errors themselves.
     pub(crate) fn log_level(&self) -> LevelFilter {
-        let is_data = matches!(self.command, Command::Data(_));
+        let is_data = matches!(self.command, Command::Data(_) | Command::Library(_));
         match (is_data, self.verbose) {
             (true, 0) => LevelFilter::ERROR,
             (false, 0) if self.quiet => LevelFilter::WARN,
@@ -170,6 +176,9 @@ pub(crate) enum Command {
     /// Inspect or clear the cache
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Care for the library of transcripts: figures, checks, backups
+    #[command(subcommand)]
+    Library(LibraryCommand),
     /// Check whether the service on this machine is ready: exit code 0 if it is, 1 otherwise
     Health(HealthArgs),
     /// Show the config file and the settings

@@ -1,12 +1,12 @@
 //! `vidra cache`: shows or clears a store, or the cache of a running service.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use clap::Subcommand;
 use serde::Deserialize;
 use serde_json::json;
-use vidra::store::{Fs, Memory, Store, Usage};
+use vidra::store::{Memory, Store, Usage};
 
 use crate::cache_args::StoreLocation;
 use crate::failure::{Exit, Failure};
@@ -114,20 +114,15 @@ fn report_table(report: &Report) -> String {
     table.written(terminal::width()) + &ratio
 }
 
-/// Opens an existing store. It must not create one, because the commands only inspect or clear it.
+/// Opens an existing store, because the commands only inspect or clear it.
 fn existing_store(location: Option<&StoreLocation>) -> Result<Arc<dyn Store>, String> {
     let default = StoreLocation::user_default(true);
     let location = location.unwrap_or(&default);
     let none = "a cache in memory ends with its service; name a store: --cache fs:DIR or redis://…";
-    if let StoreLocation::Folder(folder) = location {
-        return match Fs::open_existing(folder) {
-            Ok(store) => Ok(Arc::new(store)),
-            // No command has cached anything yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && *location == default => {
-                Ok(Arc::new(Memory::new(0)))
-            }
-            Err(error) => Err(format!("{}: {error}", folder.display())),
-        };
+    match location.existing()? {
+        Some(store) => Ok(store),
+        // No command has cached anything yet.
+        None if *location == default => Ok(Arc::new(Memory::new(0))),
+        None => Err(none.to_owned()),
     }
-    location.store(u64::MAX)?.ok_or_else(|| none.to_owned())
 }

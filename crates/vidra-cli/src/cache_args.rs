@@ -1,5 +1,6 @@
 //! The flags of the cache: which store, how large, and for how long.
 
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -116,6 +117,21 @@ impl StoreLocation {
     pub(crate) fn user_default(is_youtube: bool) -> Self {
         let folder = user_folder("XDG_CACHE_HOME", ".cache").filter(|_| is_youtube);
         folder.map_or(Self::Memory, Self::Folder)
+    }
+
+    /// Opens the store if it is there, without creating it. `None` if the location has no store, or if it is the user's
+    /// cache folder and no command has cached anything yet.
+    pub(crate) fn existing(&self) -> Result<Option<Arc<dyn Store>>, String> {
+        let Self::Folder(folder) = self else { return self.store(u64::MAX) };
+        match Fs::open_existing(folder) {
+            Ok(store) => Ok(Some(Arc::new(store))),
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && *self == Self::user_default(true) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(format!("{}: {error}", folder.display())),
+        }
     }
 
     /// Opens the store behind the memory, if there is one.

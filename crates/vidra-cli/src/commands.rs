@@ -7,6 +7,7 @@ mod document;
 mod feed;
 mod ids;
 mod include;
+mod job;
 mod link;
 mod pages;
 mod part;
@@ -25,6 +26,7 @@ use clap::Subcommand;
 use futures_util::{StreamExt, stream};
 use serde::de::DeserializeOwned;
 
+use crate::database::DatabaseArgs;
 use crate::failure::{
     Exit, FailedItem, Failure, FailureGroups, ItemKind, Refused, concerns_service,
 };
@@ -72,6 +74,9 @@ pub(crate) enum Data {
     Chunks(Box<document::ChunksArgs>),
     /// Fetch the transcripts of a playlist, of a channel, or of a list of videos
     Transcripts(Box<transcripts::TranscriptsArgs>),
+    /// Run durable jobs over many videos, which survive restarts
+    #[command(subcommand)]
+    Job(Box<job::JobCommand>),
     /// List the regions that YouTube serves
     Regions(Box<region::NamesArgs>),
     /// List the languages of YouTube's interface
@@ -153,6 +158,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Document(args) => document::show(args).await,
             Data::Chunks(args) => document::chunks(args).await,
             Data::Transcripts(args) => transcripts::write(args).await,
+            Data::Job(command) => job::run(command).await,
             Data::Regions(args) => region::regions(args).await,
             Data::Languages(args) => region::languages(args).await,
             Data::Categories(args) => region::categories(args).await,
@@ -190,9 +196,21 @@ impl Common {
     }
 
     fn open(&self) -> Result<CommandContext, Failure> {
+        self.open_with(|is_quiet| Service::open(&self.service, is_quiet))
+    }
+
+    /// Opens a service with jobs.
+    fn open_with_library(&self, database: &DatabaseArgs) -> Result<CommandContext, Failure> {
+        self.open_with(|is_quiet| Service::open_with_library(&self.service, database, is_quiet))
+    }
+
+    fn open_with(
+        &self,
+        service: impl FnOnce(bool) -> Result<Service, Failure>,
+    ) -> Result<CommandContext, Failure> {
         let output = Output::new(&self.output)?;
         let fields = self.output.fields().map(str::to_owned);
-        let service = Service::open(&self.service, output.is_quiet())?;
+        let service = service(output.is_quiet())?;
         Ok(CommandContext { service, output, fields })
     }
 

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 40] = [
+const EXAMPLES: [(&str, &[&str]); 59] = [
     (
         "",
         &[
@@ -127,6 +127,47 @@ const EXAMPLES: [(&str, &[&str]); 40] = [
             "vidra transcripts --ids-file ids.txt --out list --format srt --lang de --lang en",
         ],
     ),
+    (
+        "job",
+        &[
+            "vidra job start @GoogleDevelopers --name night",
+            "vidra job list",
+            "vidra job watch 0f8fad5bd9",
+        ],
+    ),
+    (
+        "job start",
+        &[
+            "vidra job start @GoogleDevelopers --since 2026-01-01 --lang en",
+            "vidra job start PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --dry-run",
+            "vidra job start --file ids.txt --name list --idempotency-key list-1",
+            "vidra job start @GoogleDevelopers --server http://127.0.0.1:3000 --detach",
+        ],
+    ),
+    ("job list", &["vidra job list", "vidra job list --state waiting --json"]),
+    (
+        "job show",
+        &[
+            "vidra job show 0f8fad5bd9",
+            "vidra job show 0f8fad5bd9 --items --state failed --all --csv",
+        ],
+    ),
+    ("job watch", &["vidra job watch 0f8fad5bd9", "vidra job watch 0f8fad5bd9 --no-wait --ndjson"]),
+    ("job pause", &["vidra job pause 0f8fad5bd9"]),
+    ("job resume", &["vidra job resume 0f8fad5bd9"]),
+    ("job cancel", &["vidra job cancel 0f8fad5bd9"]),
+    (
+        "job retry",
+        &["vidra job retry 0f8fad5bd9", "vidra job retry 0f8fad5bd9 --reason captions_disabled"],
+    ),
+    (
+        "job results",
+        &[
+            "vidra job results 0f8fad5bd9 --format ndjson > results.ndjson",
+            "vidra job results 0f8fad5bd9 --out talks.zip --files srt,txt",
+        ],
+    ),
+    ("job delete", &["vidra job delete 0f8fad5bd9"]),
     ("regions", &["vidra regions --hl de"]),
     ("languages", &["vidra languages --json"]),
     ("categories", &["vidra categories --region DE", "vidra categories --ids 10,20"]),
@@ -145,6 +186,17 @@ const EXAMPLES: [(&str, &[&str]); 40] = [
     ("cache", &["vidra cache stats", "vidra cache clear"]),
     ("cache stats", &["vidra cache stats", "vidra cache stats --server http://127.0.0.1:3000"]),
     ("cache clear", &["vidra cache clear", "vidra cache clear --cache fs:/var/cache/vidra"]),
+    ("library", &["vidra library stats", "vidra library backup library-2026-11-17.db"]),
+    ("library stats", &["vidra library stats", "vidra library stats --json"]),
+    ("library check", &["vidra library check", "vidra library check --repair"]),
+    ("library backup", &["vidra library backup library-2026-11-17.db"]),
+    (
+        "library export",
+        &["vidra library export library.ndjson", "vidra library export > library.ndjson"],
+    ),
+    ("library import", &["vidra library import library.ndjson"]),
+    ("library forget", &["vidra library forget dQw4w9WgXcQ"]),
+    ("library vacuum", &["vidra library vacuum"]),
     ("health", &["vidra health", "vidra health --listen :8080"]),
     ("config", &["vidra config path", "vidra config show serve"]),
     ("config path", &["vidra config path"]),

@@ -19,13 +19,16 @@
 //! - `health`: `vidra health`: whether the service on this machine is ready
 //! - `sim`: `vidra sim`: the simulator on a local address
 //! - `manual`: `vidra completions` and `vidra man`
+//! - `library`: `vidra library`: the care of the library file
 //! - `service`: the REST service that answers commands: in this process or a remote one
 //! - `cost`: the cost of a command, and the question before an expensive one
+//! - `database`: the flag of the library file, and how it is opened
 //! - `client`: the flags of the library's client, and the client they describe
 //! - `cache_args`: the flags of the cache
 //! - `callers`: access control of the service: its flags and background tasks
 //! - `traces`: spans, sent to a collector
 //! - `log`: the log on standard error
+//! - `progress`: the progress of many videos on standard error
 //! - `output`: standard output: JSON, or text for people
 //! - `failure`: exit codes and the error line
 //! - `terminal`: text for a terminal
@@ -49,15 +52,18 @@ mod commands;
 mod config;
 mod config_file;
 mod cost;
+mod database;
 mod examples;
 mod failure;
 mod health;
 mod keys;
+mod library;
 mod log;
 mod manual;
 mod mcp;
 mod open_files;
 mod output;
+mod progress;
 #[cfg(test)]
 mod reference;
 mod runtime;
@@ -142,6 +148,7 @@ fn work(args: &Args, log: &log::Log) -> Result<(), Failure> {
         Command::Mcp(options) => Ok(mcp::run(options)?),
         Command::Tools(options) => mcp::print_tools(options),
         Command::Cache(options) => cache::run(options),
+        Command::Library(options) => library::run(options),
         Command::Config(options) => config::run(options, args.config(), &Args::whole()),
         Command::Keys(options) => keys::run(options),
         Command::Sim(options) => sim::run(options),

@@ -5,6 +5,7 @@ mod csv;
 pub(crate) mod documents;
 mod filter;
 mod included;
+pub(crate) mod jobs;
 mod pager;
 pub(crate) mod table;
 

@@ -107,8 +107,13 @@ fn cli(args: &Command) -> String {
     text += &table(common.iter().copied());
     for command in commands().filter(|command| is_data(command)) {
         let is_own = |arg: &&Arg| common.iter().all(|other| other.get_id() != arg.get_id());
-        let own = command.get_positionals().chain(own_flags(command).filter(is_own));
-        text += &section(command, "###", &table(own));
+        let own = |command: &Command| {
+            table(command.get_positionals().chain(own_flags(command).filter(is_own)))
+        };
+        text += &section(command, "###", &own(command));
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            text += &section(below, "####", &own(below));
+        }
     }
     text += "\n## Other commands\n";
     for command in commands().filter(|command| !is_data(command)) {

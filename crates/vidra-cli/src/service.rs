@@ -1,67 +1,38 @@
 //! The REST service that answers commands: in this process over YouTube or the simulator, or a remote one.
 //! Commands send the same request to either, so that they print the same.
 
+mod args;
 mod error_body;
 mod lines;
 mod request;
 mod stream;
 
-use std::env;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use clap::builder::FalseyValueParser;
 use futures_util::StreamExt;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt, Full};
 use tokio::time::timeout;
 use vidra::{CallOutcome, Calls, Network, Reason, Vidra};
-use vidra_server::{App, Config};
+use vidra_library::Library;
+use vidra_server::{App, Config, LibraryConfig, LibraryFile};
 
 use crate::cache_args::StoreLocation;
-use crate::client::{ClientArgs, SETTLE, client};
-use crate::cost::{CostArgs, Spending};
+use crate::client::{SETTLE, client};
+use crate::cost::Spending;
+use crate::database::DatabaseArgs;
 use crate::failure::{Exit, Failure, Refused, exit_code};
 use crate::values::{Secret, http_url};
 
+pub(crate) use args::{ServiceArgs, TokenArgs};
 use error_body::{ErrorBody, advice};
+use lines::LineBuffer;
 pub(crate) use request::RestRequest;
 use stream::EventStream;
-
-/// Which service a command uses.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ServiceArgs {
-    /// Send the request to a running service instead of YouTube [env: VIDRA_SERVER]
-    // Not read by clap, which treats a variable like a flag: --demo has to win over it.
-    #[arg(long, value_name = "URL")]
-    server: Option<String>,
-
-    #[command(flatten)]
-    token: TokenArgs,
-
-    /// Ignore cached answers
-    #[arg(long, env = "VIDRA_REFRESH", value_parser = FalseyValueParser::new())]
-    refresh: bool,
-
-    #[command(flatten)]
-    cost: CostArgs,
-
-    #[command(flatten)]
-    client: ClientArgs,
-}
-
-/// How a caller authenticates.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TokenArgs {
-    /// Caller key for the service
-    ///
-    /// Other users of this machine can read arguments: prefer the variable
-    #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
-    token: Option<Secret>,
-}
 
 /// The service that answers.
 pub(crate) struct Service {
@@ -75,7 +46,7 @@ pub(crate) struct Service {
 }
 
 enum Backend {
-    InProcess { app: Box<App>, vidra: Vidra },
+    InProcess { app: Box<App>, vidra: Vidra, library: Option<Library> },
     Remote { network: Network, base: String, key: Option<HeaderValue> },
 }
 
@@ -98,22 +69,52 @@ const LONGEST_ANSWER: usize = 256 << 20;
 impl Service {
     /// The service that the flags and the environment select. `is_quiet` hides the cost.
     pub(crate) fn open(args: &ServiceArgs, is_quiet: bool) -> Result<Self, Failure> {
-        let is_demo = args.client.demo;
-        if args.server.is_some() && is_demo && env::var_os("VIDRA_DEMO").is_none() {
-            return Err(Failure::usage("--server and --demo cannot be used together"));
+        match args.server()? {
+            Some(server) => Self::remote_of(&server, args, is_quiet),
+            None => Self::in_process(args, is_quiet, None),
         }
-        let from_env = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
-        if let Some(server) = args.server.clone().or_else(from_env) {
-            let service = Self::remote(&server, &args.token)?;
-            let timeout = args.client.request_timeout.saturating_add(MARGIN);
-            let spending = Spending::new(args.cost, is_quiet);
-            return Ok(Self { refresh: args.refresh, timeout, spending, ..service });
-        }
+    }
+
+    /// The service with jobs that the flags and the environment select: a remote one, or one in this process on a
+    /// library file.
+    pub(crate) fn open_with_library(
+        args: &ServiceArgs,
+        database: &DatabaseArgs,
+        is_quiet: bool,
+    ) -> Result<Self, Failure> {
+        let service = match args.server()? {
+            Some(server) => Self::remote_of(&server, args, is_quiet)?,
+            None => {
+                let library = database.open(&args.client)?;
+                Self::in_process(args, is_quiet, Some(library))?
+            }
+        };
+        // The refresh of a job is a part of its request.
+        Ok(Self { refresh: false, ..service })
+    }
+
+    fn remote_of(server: &str, args: &ServiceArgs, is_quiet: bool) -> Result<Self, Failure> {
+        let service = Self::remote(server, &args.token)?;
+        let timeout = args.client.request_timeout.saturating_add(MARGIN);
+        let spending = Spending::new(args.cost, is_quiet);
+        Ok(Self { refresh: args.refresh, timeout, spending, ..service })
+    }
+
+    fn in_process(
+        args: &ServiceArgs,
+        is_quiet: bool,
+        library: Option<Library>,
+    ) -> Result<Self, Failure> {
         let vidra = client(&args.client, &StoreLocation::user_default(args.client.is_youtube()))?;
         // Without a cache of responses: a command sends each request once.
-        let config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
+        let mut config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
+        if let Some(library) = &library {
+            let (file, worker) = (LibraryFile::new(library.clone()), args.worker_config());
+            config.library = Some(LibraryConfig { file, worker });
+            config.gate.on_loopback = true;
+        }
         let app = Box::new(App::new(vidra.clone(), config));
-        let backend = Backend::InProcess { app, vidra };
+        let backend = Backend::InProcess { app, vidra, library };
         let (refresh, timeout) = (args.refresh, args.client.request_timeout);
         let (may_cache, spending) = (args.client.cache.is_on(), Spending::new(args.cost, is_quiet));
         Ok(Self { backend, refresh, may_cache, timeout, spending })
@@ -170,6 +171,43 @@ impl Service {
         Ok(EventStream::new(self, answer.into_body(), total_videos, calls_before))
     }
 
+    /// Sends a request and passes the answer to `write` as it arrives, whatever its length.
+    pub(crate) async fn download(
+        &self,
+        request: &RestRequest,
+        mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut body = self.send(request).await?.into_body();
+        while let Some(data) = self.next_data(&mut body).await? {
+            write(&data)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a request and passes each line of the answer to `write` as it arrives.
+    pub(crate) async fn lines(
+        &self,
+        request: &RestRequest,
+        mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut lines = LineBuffer::default();
+        let request = request.clone().accept("application/x-ndjson");
+        let split = |data: &[u8]| {
+            lines.push(data);
+            std::iter::from_fn(|| lines.next()).try_for_each(|line| write(&line))
+        };
+        self.download(&request, split).await
+    }
+
+    /// The library file of this process, and the client that fetches for it. `None` for a remote service, which runs
+    /// its jobs itself.
+    pub(crate) fn library(&self) -> Option<(&Library, &Vidra)> {
+        match &self.backend {
+            Backend::InProcess { vidra, library: Some(library), .. } => Some((library, vidra)),
+            _ => None,
+        }
+    }
+
     /// How many calls this process has sent that list playlists, at one unit each. Streams do not report their
     /// cost, and that of a remote service is unknown.
     fn listing_calls(&self) -> u64 {
@@ -202,6 +240,7 @@ impl Service {
         self.spending.check()?;
         let response = match &self.backend {
             Backend::InProcess { app, .. } => {
+                request.headers_mut().insert(HOST, HeaderValue::from_static("localhost"));
                 let answer = app.answer(request.map(Full::new), IpAddr::V4(Ipv4Addr::LOCALHOST));
                 answer.await.map(|body| body.map_err(|error| error.to_string()).boxed_unsync())
             }

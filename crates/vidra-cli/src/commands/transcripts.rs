@@ -8,7 +8,6 @@ mod folder;
 mod name;
 mod part_file;
 mod print;
-mod progress;
 mod source;
 
 use std::collections::BTreeSet;
@@ -24,6 +23,7 @@ use self::source::Source;
 use super::part::PartArgs;
 use super::transcript::Format;
 use super::{CommandContext, Common, Ids};
+use crate::database::DatabaseArgs;
 use crate::failure::{FailedItem, Failure, FailureGroups, ItemKind};
 use crate::output::Form;
 use crate::service::Service;
@@ -31,9 +31,22 @@ use crate::signals::Signals;
 use crate::values::{count_in, date};
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("ids", |it| it.required_unless_present_any(["ids_file", "job"])))]
 pub(crate) struct TranscriptsArgs {
     #[command(flatten)]
     ids: Ids,
+
+    /// Write the results of this job so far; fetches nothing
+    #[arg(
+        long,
+        value_name = "JOB",
+        requires = "out",
+        conflicts_with_all = ["ids", "ids_file", "lang", "translate", "captions", "start", "end", "since", "from", "to"]
+    )]
+    job: Option<String>,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
 
     /// Write one file per video and format into this folder
     ///
@@ -123,7 +136,10 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
             "several --lang or --translate need --out: each gets a folder there",
         ));
     }
-    let mut context = args.common.open()?;
+    let mut context = match args.job {
+        Some(_) => args.common.open_with_library(&args.database)?,
+        None => args.common.open()?,
+    };
     let done = args.run(&languages, &mut context).await;
     context.end(done).await
 }

@@ -302,7 +302,7 @@ fn counted_unless_hidden(
     if hidden.contains(&name) { format!("{what} hidden") } else { counted(count, what) }
 }
 
-fn or_nothing<T>(items: &[T], text: String) -> String {
+pub(super) fn or_nothing<T>(items: &[T], text: String) -> String {
     if items.is_empty() { styled(FAINT, "nothing") + "\n" } else { text }
 }
 

@@ -1,20 +1,15 @@
 //! The library of the service: which file, and how its jobs run.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 use std::time::Duration;
 
-use vidra::{Error, Reason};
-use vidra_library::{Library, Limits, WorkerConfig};
+use vidra::Reason;
+use vidra_library::{Limits, WorkerConfig};
 use vidra_server::{LibraryConfig, LibraryFile};
 
+use crate::database::{DatabaseLocation, FILE, create_or_open};
 use crate::failure::described;
 use crate::values::{OrOff, at_least_one, time, units};
-
-/// The name of the library file in the state folder.
-const FILE: &str = "library.db";
 
 /// The heading of these settings in the help.
 pub(crate) const LIBRARY_SETTINGS: &str = "Library and jobs";
@@ -24,7 +19,7 @@ pub(crate) const LIBRARY_SETTINGS: &str = "Library and jobs";
 #[command(next_help_heading = LIBRARY_SETTINGS)]
 pub(crate) struct LibraryArgs {
     /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]
-    #[arg(long, env = "VIDRA_DATABASE", value_name = "WHERE")]
+    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE")]
     pub(crate) database: Option<DatabaseLocation>,
 
     /// Maximum number of items of jobs that run at once
@@ -42,25 +37,6 @@ pub(crate) struct LibraryArgs {
     /// How long the library keeps transcripts, such as 90d, or off to keep them for ever; a plain number is seconds
     #[arg(long, env = "VIDRA_LIBRARY_RETENTION", value_name = "TIME", default_value = "off", value_parser = retention)]
     pub(crate) library_retention: OrOff<Duration>,
-}
-
-/// Where the library is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum DatabaseLocation {
-    Off,
-    File(PathBuf),
-}
-
-impl FromStr for DatabaseLocation {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            None if text == "off" => Ok(Self::Off),
-            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::File(path.into())),
-            _ => Err("expected sqlite:PATH, or off"),
-        }
-    }
 }
 
 /// A time of at least a second, or `off`.
@@ -91,12 +67,12 @@ impl LibraryArgs {
             }
         };
         let limits = Limits::default().with_unfinished_jobs(Some(self.jobs_per_caller as u64));
-        let file = match open(&path, limits) {
+        let file = match create_or_open(&path, limits) {
             Ok(library) => LibraryFile::new(library),
             Err(error) if error.reason() == Reason::LibraryUnavailable => {
                 let source = std::error::Error::source(&error);
                 tracing::error!(path = %path.display(), source, "library not opened, jobs wait");
-                LibraryFile::unavailable(move || open(&path, limits))
+                LibraryFile::unavailable(move || create_or_open(&path, limits))
             }
             Err(error) => {
                 let (path, advice) = (path.display(), error.reason().advice());
@@ -118,30 +94,12 @@ impl LibraryArgs {
     }
 }
 
-fn open(path: &Path, limits: Limits) -> vidra::Result<Library> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let failed = |error| {
-            Error::new(Reason::LibraryUnavailable, "The folder of the library cannot be created")
-                .with_source(error)
-        };
-        // Only the owner may read transcripts.
-        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        created.map_err(failed)?;
-    }
-    Library::open(path, limits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn locations_and_times_are_parsed() {
-        assert_eq!("off".parse(), Ok(DatabaseLocation::Off));
-        assert_eq!("sqlite:/a:b".parse(), Ok(DatabaseLocation::File("/a:b".into())));
-        for text in ["", "sqlite:", "sqlite", "library.db", "postgres://host"] {
-            assert!(text.parse::<DatabaseLocation>().is_err(), "{text}");
-        }
+    fn times_are_parsed() {
         assert_eq!(retention("off"), Ok(OrOff::Off));
         assert_eq!(retention("90d"), Ok(OrOff::At(Duration::from_secs(90 * 86_400))));
         for text in ["", "0", "x", "-1"] {

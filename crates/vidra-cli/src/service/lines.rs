@@ -22,7 +22,7 @@ impl LineBuffer {
     }
 
     /// The next whole line, without its line feed.
-    fn next(&mut self) -> Option<Bytes> {
+    pub(super) fn next(&mut self) -> Option<Bytes> {
         let found = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n');
         let Some(found) = found else {
             self.searched = self.bytes.len();

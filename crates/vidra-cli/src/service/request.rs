@@ -2,21 +2,31 @@
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
-use http::{Method, Request};
+use http::{HeaderName, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// A request to the REST interface: a POST if it has a body.
+/// A request to the REST interface.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RestRequest {
+    method: Method,
     path: String,
-    body: Option<Value>,
+    body: Option<RequestBody>,
+    idempotency_key: Option<String>,
     /// Whether a cached answer is fine despite `--refresh`.
     allows_cached: bool,
     accept: &'static str,
 }
+
+#[derive(Debug, Clone, PartialEq)]
+enum RequestBody {
+    Json(Value),
+    Text(String),
+}
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The usual format of answers.
 const JSON: &str = "application/json";
@@ -25,7 +35,13 @@ impl RestRequest {
     /// `GET /api/{resource}`.
     pub(crate) fn get(resource: &str) -> Self {
         let path = format!("/api/{resource}");
-        Self { path, body: None, allows_cached: false, accept: JSON }
+        let (method, idempotency_key) = (Method::GET, None);
+        Self { method, path, body: None, idempotency_key, allows_cached: false, accept: JSON }
+    }
+
+    /// Uses another method than GET.
+    pub(crate) fn method(self, method: Method) -> Self {
+        Self { method, ..self }
     }
 
     /// Appends a segment to the path.
@@ -47,7 +63,17 @@ impl RestRequest {
 
     /// Makes it a POST with this body.
     pub(crate) fn post(self, body: Value) -> Self {
-        Self { body: Some(body), ..self }
+        Self { method: Method::POST, body: Some(RequestBody::Json(body)), ..self }
+    }
+
+    /// Makes it a POST with a plain text, such as a list of ids.
+    pub(crate) fn post_text(self, text: String) -> Self {
+        Self { method: Method::POST, body: Some(RequestBody::Text(text)), ..self }
+    }
+
+    /// Adds a key with which a repeated request has no second effect.
+    pub(crate) fn idempotency_key(self, key: Option<&str>) -> Self {
+        Self { idempotency_key: key.map(str::to_owned), ..self }
     }
 
     /// Accepts a cached answer despite `--refresh`, which is meant for another request of the command.
@@ -62,15 +88,25 @@ impl RestRequest {
 
     /// The HTTP request to the service at `base`.
     pub(super) fn build(&self, base: &str, refresh: bool) -> Result<Request<Bytes>, Failure> {
-        let mut request =
-            Request::builder().uri(format!("{base}{}", self.path)).header(ACCEPT, self.accept);
-        if self.body.is_some() {
-            request = request.method(Method::POST).header(CONTENT_TYPE, JSON);
+        let mut request = Request::builder()
+            .method(self.method.clone())
+            .uri(format!("{base}{}", self.path))
+            .header(ACCEPT, self.accept);
+        let body = match &self.body {
+            Some(RequestBody::Json(json)) => Some((JSON, json.to_string())),
+            Some(RequestBody::Text(text)) => Some(("text/plain", text.clone())),
+            None => None,
+        };
+        if let Some((content_type, _)) = body {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        if let Some(key) = &self.idempotency_key {
+            request = request.header(IDEMPOTENCY_KEY, key);
         }
         if refresh && !self.allows_cached {
             request = request.header(CACHE_CONTROL, "no-cache");
         }
-        let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
+        let body = body.map(|(_, body)| body).unwrap_or_default();
         let request = request.body(body.into());
         request.map_err(|_| Failure::usage("the id or URL is too long"))
     }

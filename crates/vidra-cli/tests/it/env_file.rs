@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 49] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -39,6 +39,11 @@ const COMMANDS: [&[&str]; 42] = [
     &["document", "fda4eREcaTQ"],
     &["chunks", "fda4eREcaTQ"],
     &["transcripts", "PLsize51"],
+    &["transcripts", "--job", "0f8fad", "--out", "serve"],
+    &["job", "start", "PLsize51", "--dry-run"],
+    &["job", "list"],
+    &["job", "show", "0f8fad"],
+    &["job", "results", "0f8fad"],
     &["regions"],
     &["languages"],
     &["categories", "--region", "US"],
@@ -50,6 +55,8 @@ const COMMANDS: [&[&str]; 42] = [
     &["tools"],
     &["cache", "stats"],
     &["cache", "clear"],
+    &["library", "stats"],
+    &["library", "forget", "fda4eREcaTQ"],
     &["health"],
     &["config", "path"],
     &["config", "show"],
@@ -107,6 +114,7 @@ fn review_s1_an_untrusted_folder_redirects_no_command() {
                 | "config"
                 | "health"
                 | "keys"
+                | "library"
                 | "sim"
                 | "completions"
                 | "man"
@@ -246,7 +254,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 34] = [
+const RUNS: [(&[&str], Reach, bool); 37] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -264,6 +272,9 @@ const RUNS: [(&[&str], Reach, bool); 34] = [
     (&["document", "txManualAsr"], Simulator, true),
     (&["chunks", "txManualAsr"], Simulator, true),
     (&["transcripts", "PLsize1"], Simulator, true),
+    (&["job", "start", "txManualAsr"], Simulator, true),
+    (&["job", "list"], Prints, true),
+    (&["library", "stats"], Prints, false),
     (&["regions"], Simulator, true),
     (&["languages"], Simulator, true),
     (&["categories", "--region", "US"], Simulator, true),

@@ -8,6 +8,8 @@ mod env_file;
 mod guides;
 mod health;
 mod interrupted;
+mod jobs;
+mod library;
 mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;

@@ -9,6 +9,7 @@ use vidra::{Reason, Result, VideoId};
 
 use super::error::{file, sql};
 use super::jobs::{self, KEY_LIFE_MS};
+use super::locks::private_options;
 use super::{resources, transcripts};
 use crate::job::{ItemState, JobState, StateEvent};
 
@@ -203,7 +204,7 @@ pub(crate) fn check_texts(
 /// [`Reason::LibraryUnavailable`] if the file exists or cannot be written.
 pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     // Creating the file first never replaces another one.
-    std::fs::File::create_new(to).map_err(file)?;
+    private_options().create_new(true).open(to).map_err(file)?;
     connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>).map_err(sql)
 }
 

@@ -139,6 +139,8 @@ pub(super) enum Event {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Summary {
+    /// The results of a job have none.
+    #[serde(default)]
     pub(super) total_videos: u64,
 }
 

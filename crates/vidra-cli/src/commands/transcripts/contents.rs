@@ -13,6 +13,9 @@ pub(super) struct Contents {
     /// Empty for a list of videos, which may change between two runs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     playlist_id: String,
+    /// Empty if the folder does not have the results of a job.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    job_id: String,
     /// The requested languages; empty for the spoken one.
     lang: String,
     /// The language of the translation; empty without one.
@@ -35,7 +38,11 @@ impl Contents {
         Self {
             playlist_id: match source {
                 Source::Playlist { id, .. } => id.to_string(),
-                Source::Videos { .. } => String::new(),
+                Source::Videos { .. } | Source::Job { .. } => String::new(),
+            },
+            job_id: match source {
+                Source::Job { id } => id.clone(),
+                Source::Videos { .. } | Source::Playlist { .. } => String::new(),
             },
             lang: text(language.lang),
             translate: text(language.translate),
@@ -47,12 +54,15 @@ impl Contents {
 
     /// Whether the folder belongs to a list of videos.
     pub(super) fn is_list(&self) -> bool {
-        self.playlist_id.is_empty()
+        self.playlist_id.is_empty() && self.job_id.is_empty()
     }
 
     /// The source and the flags that lead to these contents.
     pub(super) fn described(&self) -> String {
-        let Self { playlist_id, lang, translate, captions, start, end } = self;
+        let Self { playlist_id, job_id, lang, translate, captions, start, end } = self;
+        if !job_id.is_empty() {
+            return format!("job {job_id}");
+        }
         let source = if playlist_id.is_empty() { "a list of videos" } else { playlist_id };
         let flags = [
             ("--lang", lang),

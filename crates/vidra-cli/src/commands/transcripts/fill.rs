@@ -7,14 +7,17 @@ use vidra::{PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
 use super::batch::{Batch, Event, Part, broken_off, event, invalid_result};
 use super::folder::Folder;
-use super::progress::Progress;
 use super::source::{Entry, InvalidId, Source};
 use super::{Language, REPEAT, TranscriptsArgs, failed_item};
 use crate::commands::CommandContext;
+use crate::commands::job::request;
 use crate::failure::{Exit, Failure, FailureGroups};
+use crate::output::jobs::JobView;
 use crate::output::read;
+use crate::progress::Progress;
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
+use crate::terminal::one_line;
 
 /// The most videos that the service accepts as an exclusion list.
 const MOST_SKIPPED: usize = 4_000;
@@ -79,7 +82,33 @@ impl<'a> Filling<'a> {
         match source {
             Source::Videos { entries, invalid } => self.fill_list(entries, invalid).await,
             Source::Playlist { id, channel } => self.fill_playlist(id, channel.as_deref()).await,
+            Source::Job { id } => self.fill_job(id).await,
         }
+    }
+
+    /// Writes the missing results of a job.
+    async fn fill_job(&mut self, id: &str) -> Result<(), Failure> {
+        let service = self.service;
+        let job: JobView = read(&service.fetch(&request(id)).await?)?;
+        self.folder.total(job.known());
+        let known: HashSet<VideoId> = self.known.iter().map(|(_, id)| *id).collect();
+        let missing = job.done().saturating_sub(known.len() as u64);
+        self.progress = Some(Progress::new(Some(missing), self.is_quiet));
+        let mut is_whole = false;
+        let results = request(id).segment("results").parameter("format", Some("ndjson"));
+        let write = |line: &[u8]| match event(service, line)? {
+            Event::Result(result) if result.video_id.is_some_and(|id| known.contains(&id)) => {
+                Ok(())
+            }
+            Event::Result(result) => self.save(result),
+            Event::Summary(_) => {
+                is_whole = true;
+                Ok(())
+            }
+            Event::Waiting { .. } | Event::Error { .. } | Event::Other => Ok(()),
+        };
+        service.lines(&results, write).await?;
+        if is_whole { Ok(()) } else { Err(broken_off()) }
     }
 
     /// Fetches the missing videos of a list. `invalid` are reported already, and only recorded here.
@@ -132,7 +161,11 @@ impl<'a> Filling<'a> {
     /// Writes the files of a result, or records its failure.
     fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
         if let Some(progress) = &self.progress {
-            progress.done(&result);
+            let title = one_line(&result.title);
+            progress.done(match result.transcript {
+                Ok(_) => title,
+                Err(_) => format!("failed: {title}"),
+            });
         }
         if let Err(error) = &result.transcript {
             self.failures.add(failed_item(self.service, &result, error));
@@ -158,7 +191,9 @@ impl<'a> Filling<'a> {
                 }
                 // Zero only says that the stream is alive.
                 Event::Waiting { waiting } if waiting > 0.0 => {
-                    self.progress.iter().for_each(|progress| progress.waits(waiting));
+                    let message =
+                        format!("waiting {waiting:.0} s, so that YouTube does not block us");
+                    self.progress.iter().for_each(|progress| progress.note(message.clone()));
                 }
                 Event::Summary(summary) => {
                     if !batch.is_list() {

@@ -49,7 +49,7 @@ pub(super) async fn print(
             let whole = match source {
                 Source::Playlist { channel: None, .. } => format!("a playlist of {total}"),
                 Source::Playlist { .. } => format!("a channel with {total} uploads"),
-                Source::Videos { .. } => format!("a list of {total}"),
+                Source::Videos { .. } | Source::Job { .. } => format!("a list of {total}"),
             };
             output.text(&listed(&rows, &format!("{counts}, of {whole}"), width))?;
         }
@@ -57,7 +57,9 @@ pub(super) async fn print(
         (Err(_), Form::People) if succeeded + failed > 0 => {
             let part = match source {
                 Source::Playlist { .. } => "the part of the playlist that was listed",
-                Source::Videos { .. } => "the part of the list that was fetched",
+                Source::Videos { .. } | Source::Job { .. } => {
+                    "the part of the list that was fetched"
+                }
             };
             let counts = format!("{counts}, of {part}");
             output.text(&listed(&rows, &counts, width))?;
@@ -145,6 +147,7 @@ async fn receive_all(
             return receive(&batch, service, output, received).await;
         }
         Source::Videos { entries, invalid } => (entries, invalid),
+        Source::Job { .. } => return Err(Failure::usage("--job needs --out DIR")),
     };
     for id in invalid {
         received.add_result(invalid_result(id)?, service, output)?;

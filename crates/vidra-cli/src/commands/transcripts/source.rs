@@ -7,6 +7,7 @@ use vidra::{Channel, ChannelRef, Link, PlaylistId, Reason, VideoId};
 use super::TranscriptsArgs;
 use crate::commands::CommandContext;
 use crate::commands::ids::{Kind, with_members_hint};
+use crate::commands::job::find as find_job;
 use crate::failure::{FailedItem, Failure, FailureGroups, described};
 use crate::output::read;
 use crate::service::{RestRequest, Service};
@@ -20,6 +21,8 @@ pub(super) enum Source {
         /// The id of the channel.
         channel: Option<String>,
     },
+    /// The results of a job.
+    Job { id: String },
     /// A list of videos.
     Videos { entries: Vec<Entry>, invalid: Vec<InvalidId> },
 }
@@ -47,6 +50,9 @@ impl Source {
         args: &TranscriptsArgs,
         context: &CommandContext,
     ) -> Result<Self, Failure> {
+        if let Some(start) = &args.job {
+            return Ok(Self::Job { id: find_job(&context.service, start).await? });
+        }
         let ids = args.ids.all()?;
         let source = match ids.as_slice() {
             [] => return Err(Failure::usage("there is no id in the list")),
@@ -61,6 +67,7 @@ impl Source {
                 context.confirm_entries(&[id.to_string()], args.to, 1).await?;
                 Ok(Self::Playlist { id, channel })
             }
+            Self::Job { id } => Ok(Self::Job { id }),
             Self::Videos { entries, mut invalid } => {
                 invalid.retain(|it| is_within(it.position, args.from, args.to));
                 Ok(Self::Videos { entries: part(entries, args.from, args.to), invalid })

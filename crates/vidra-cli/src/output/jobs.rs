@@ -1,0 +1,192 @@
+//! Jobs, their items and estimates as text for people.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use vidra::Reason;
+use vidra::format::span;
+
+use super::cards::{joined, or_nothing};
+use super::table::Table;
+use crate::terminal::{FAINT, TITLE, one_line, styled};
+
+/// How many characters of an id are shown. Commands accept a part of an id.
+const SHOWN_ID: usize = 10;
+
+/// A job, as the service sends it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JobView {
+    pub(crate) id: String,
+    name: Option<String>,
+    owner: Option<String>,
+    pub(crate) state: String,
+    waiting: Option<Wait>,
+    error: Option<Failed>,
+    total: Option<u64>,
+    succeeded: u64,
+    failed: BTreeMap<String, u64>,
+    pending: u64,
+    units: u64,
+    eta_seconds: Option<u64>,
+    pub(crate) version: u64,
+    source_count: u64,
+    created_at: String,
+    started_at: Option<String>,
+    finished_at: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Wait {
+    reason: String,
+    until: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Failed {
+    message: String,
+}
+
+impl JobView {
+    /// Whether the job does not continue by itself.
+    pub(crate) fn has_stopped(&self) -> bool {
+        matches!(self.state.as_str(), "completed" | "cancelled" | "failed" | "paused")
+    }
+
+    /// The number of items that have ended.
+    pub(crate) fn done(&self) -> u64 {
+        self.succeeded + self.failed_count()
+    }
+
+    /// The number of items that are known so far.
+    pub(crate) fn known(&self) -> u64 {
+        self.total.unwrap_or(self.done() + self.pending)
+    }
+
+    fn failed_count(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// What the job waits for, or why it failed.
+    pub(crate) fn explanation(&self) -> Option<String> {
+        let waiting = self.waiting.as_ref().map(|Wait { reason, until }| {
+            let known = Reason::from_code(reason).map(|it| it.meaning().trim_end_matches('.'));
+            format!("waits until {}: {}", minute(until), known.unwrap_or(reason))
+        });
+        waiting.or_else(|| self.error.as_ref().map(|error| error.message.clone()))
+    }
+
+    /// One line about the job: its state, its counts and the rest.
+    pub(crate) fn summary(&self) -> String {
+        let eta = self.eta_seconds.filter(|_| self.state == "running" || self.state == "listing");
+        let eta = eta.map(|seconds| format!("about {} left", span(seconds)));
+        let failed =
+            Some(self.failed_count()).filter(|it| *it > 0).map(|it| format!("{it} failed"));
+        // The explanation of a waiting job begins with its state.
+        let state = Some(self.state.clone()).filter(|_| self.waiting.is_none());
+        let parts = [state, self.explanation(), failed, eta].into_iter().flatten();
+        one_line(&parts.collect::<Vec<_>>().join(" · "))
+    }
+
+    fn progress(&self) -> String {
+        match self.total {
+            Some(total) => format!("{} of {total}", self.done()),
+            None => format!("{} of {} or more", self.done(), self.known()),
+        }
+    }
+}
+
+/// A job with all that is known about it.
+pub(crate) fn job(job: &JobView, _: Option<usize>) -> String {
+    let title = job.name.as_deref().unwrap_or("job");
+    let counted = |count: u64, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let counts = joined(&[
+        format!("{} videos", job.progress()),
+        format!("{} transcripts", job.succeeded),
+        counted(job.units, "unit"),
+        counted(job.source_count, "source"),
+    ]);
+    let mut failed: Vec<(&String, &u64)> = job.failed.iter().collect();
+    failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let failed = failed.iter().map(|(reason, count)| format!("{count} {reason}"));
+    let failed = failed.collect::<Vec<_>>().join(", ");
+    let time = |label: &str, at: Option<&String>| {
+        at.map(|at| format!("{label} {}", minute(at))).unwrap_or_default()
+    };
+    let times = joined(&[
+        time("created", Some(&job.created_at)),
+        time("started", job.started_at.as_ref()),
+        time("ended", job.finished_at.as_ref()),
+        job.owner.as_deref().map(|owner| format!("by {owner}")).unwrap_or_default(),
+    ]);
+    let failed = if failed.is_empty() { failed } else { format!("failed: {failed}") };
+    let lines = [job.summary(), counts, failed, times];
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    let lines: String = lines.map(|line| format!("{}\n", one_line(line))).collect();
+    format!("{}  {}\n{lines}", styled(TITLE, one_line(title)), styled(FAINT, &job.id))
+}
+
+/// Jobs, one a line.
+pub(crate) fn jobs(jobs: &[JobView], width: Option<usize>) -> String {
+    let table = Table::new(jobs)
+        .word("id", |job| job.id.chars().take(SHOWN_ID).collect::<String>())
+        .word("state", |job| job.state.clone())
+        .number("done", |job| job.done())
+        .number("of", |job| job.total.map_or("?".to_owned(), |total| total.to_string()))
+        .number("failed", |job| job.failed_count())
+        .number("units", |job| job.units)
+        .word("created", |job| minute(&job.created_at))
+        .text("name", |job| job.name.clone().unwrap_or_default());
+    or_nothing(jobs, table.written(width))
+}
+
+/// An item of a job.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ItemView {
+    position: u64,
+    video_id: Option<String>,
+    title: Option<String>,
+    state: String,
+    error: Option<String>,
+}
+
+/// The items of a job, one a line.
+pub(crate) fn items(items: &[ItemView], width: Option<usize>) -> String {
+    let table = Table::new(items)
+        .number("#", |item| item.position)
+        .word("id", |item| item.video_id.clone().unwrap_or_default())
+        .word("state", |item| item.state.clone())
+        .text("title", |item| item.title.clone().unwrap_or_default())
+        .text("error", |item| item.error.clone().unwrap_or_default());
+    or_nothing(items, table.written(width))
+}
+
+/// What a job would cost.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EstimateView {
+    pub(crate) videos: u64,
+    pub(crate) units: u64,
+    hours: f64,
+    quota_days: u64,
+}
+
+pub(crate) fn estimate(estimate: &EstimateView, _: Option<usize>) -> String {
+    let EstimateView { videos, units, hours, quota_days } = estimate;
+    format!(
+        "videos      {videos}\nunits       {units}\nhours       {hours}\nquota days  {quota_days}\n"
+    )
+}
+
+/// A time to the minute.
+fn minute(iso: &str) -> String {
+    let at: Option<Timestamp> = iso.parse().ok();
+    let shown = at.map(|at| at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string());
+    shown.unwrap_or_else(|| one_line(iso))
+}
