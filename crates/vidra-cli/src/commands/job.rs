@@ -221,7 +221,7 @@ async fn show(args: &ShowArgs) -> Result<(), Failure> {
             return Err(Failure::usage("--limit, --all and --cursor need --items"));
         }
         let mut context = args.common.open_for_one()?;
-        let done = answer(&mut context, &args.id, |id| request(id)).await;
+        let done = answer(&mut context, &args.id, request).await;
         return context.end(done.map(drop)).await;
     }
     let mut context = args.common.open()?;
