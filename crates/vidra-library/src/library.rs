@@ -2,22 +2,19 @@
 
 mod care;
 mod notify;
+mod operations;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use sha2::{Digest, Sha256};
-use tokio::time::{Instant, timeout_at};
 use vidra::clock::{Clock, SystemClock};
 use vidra::transcript::FullTranscript;
 use vidra::{Reason, Result};
 
-use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, JobState, NumberedEvent};
-use crate::store::jobs::{self, Change, JobQuery, NewJob};
-use crate::store::{Database, Health, ProcessLock, events, items, leases};
+use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
+use crate::store::{Database, Health, ProcessLock, jobs, leases};
 use notify::Changes;
 
 /// A library file: jobs, their items, and transcripts. It is cheap to clone.
@@ -125,15 +122,6 @@ pub struct Watch {
     pub events: Vec<NumberedEvent>,
 }
 
-/// How often a waiting caller looks for changes of other processes.
-const POLL: Duration = Duration::from_secs(1);
-
-/// The largest number of events that are read at once.
-const EVENTS: usize = 500;
-
-/// The compressed bytes of a page of results in memory.
-const RESULT_BYTES: usize = 4 << 20;
-
 impl Library {
     /// Opens a library file, and creates it if necessary. It blocks on files.
     ///
@@ -183,254 +171,6 @@ impl Library {
     /// Whether the file works. It reads no row.
     pub fn health(&self) -> Health {
         self.inner.database.health()
-    }
-
-    /// Creates a job.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::IdempotencyKeyReused`] if the key belongs to another request, and [`Reason::TooManyJobs`].
-    pub async fn create(&self, create: Create) -> Result<Created> {
-        let Create { owner, request, sources, idempotency_key } = create;
-        let fingerprint = || fingerprint(&request, &sources);
-        let idempotency = idempotency_key.map(|key| (key, fingerprint()));
-        let max_unfinished = self.inner.limits.unfinished_jobs;
-        let new =
-            NewJob { id: JobId::random()?, owner, request, sources, idempotency, max_unfinished };
-        let now = self.now();
-        let write =
-            self.inner.database.try_write(move |connection| jobs::create(connection, &new, now));
-        let (job, is_new) = write.await?;
-        self.changes().note_request(job.id);
-        Ok(Created { job, is_new })
-    }
-
-    /// Finds a job.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`] also for a job that `access` does not include.
-    pub async fn job(&self, id: JobId, access: &Access) -> Result<Job> {
-        let (access, now) = (access.clone(), self.now());
-        let read = self.inner.database.try_read(move |connection| {
-            let row = jobs::find(connection, id, access.owner())?;
-            jobs::with_eta(connection, row, now)
-        });
-        read.await
-    }
-
-    /// Finds a job when it has a later version than `seen`, or after `wait`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Library::job`].
-    pub async fn changed_job(
-        &self,
-        id: JobId,
-        access: &Access,
-        seen: u64,
-        wait: Duration,
-    ) -> Result<Job> {
-        let deadline = Instant::now() + wait;
-        loop {
-            let changed = self.changes().subscribe();
-            let job = self.job(id, access).await?;
-            let now = Instant::now();
-            if job.version > seen || now >= deadline {
-                return Ok(job);
-            }
-            let _ = timeout_at(deadline.min(now + POLL), changed.of(id)).await;
-        }
-    }
-
-    /// A page of jobs, the newest first, and the cursor of the next page.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::InvalidCursor`] if the cursor is not one of such a list.
-    pub async fn jobs(
-        &self,
-        access: &Access,
-        state: Option<JobState>,
-        cursor: Option<&str>,
-        limit: usize,
-    ) -> Result<(Vec<Job>, Option<String>)> {
-        let before = cursor.map(|cursor| read_cursor('j', cursor)).transpose()?;
-        let owner = access.owner().map(str::to_owned);
-        let (query, now) = (JobQuery { owner, state, before, limit: limit + 1 }, self.now());
-        let read = self.inner.database.try_read(move |connection| {
-            let mut rows = jobs::page(connection, &query).map_err(jobs::error)?;
-            let has_more = rows.len() > limit;
-            rows.truncate(limit);
-            let next = rows.last().filter(|_| has_more).map(|row| write_cursor('j', row.number));
-            let jobs = rows.into_iter().map(|row| jobs::with_eta(connection, row, now));
-            Ok((jobs.collect::<Result<Vec<_>>>()?, next))
-        });
-        read.await
-    }
-
-    /// A page of a job's items, and the cursor of the next page.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`], and [`Reason::InvalidCursor`] if the cursor is not one of such a list.
-    pub async fn items(
-        &self,
-        id: JobId,
-        access: &Access,
-        filter: ItemFilter,
-        cursor: Option<&str>,
-        limit: usize,
-    ) -> Result<(Vec<Item>, Option<String>)> {
-        let after = cursor.map(|cursor| read_cursor('i', cursor)).transpose()?.unwrap_or(0);
-        let query = items::ItemQuery {
-            state: filter.state,
-            reason: filter.reason,
-            after: u64::try_from(after).unwrap_or(0),
-            limit: limit + 1,
-        };
-        let access = access.clone();
-        let read = self.inner.database.try_read(move |connection| {
-            let row = jobs::find(connection, id, access.owner())?;
-            let mut items = items::page(connection, row.number, &query).map_err(jobs::error)?;
-            let has_more = items.len() > limit;
-            items.truncate(limit);
-            let last = items.last().filter(|_| has_more);
-            let next = last.map(|item| write_cursor('i', item.position as i64));
-            Ok((items, next))
-        });
-        read.await
-    }
-
-    /// The ended items of a job after a position, with their transcripts: at most `limit`, fewer if they are large. An
-    /// empty page is the last one.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`].
-    pub async fn results(
-        &self,
-        id: JobId,
-        access: &Access,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<StoredResult>> {
-        let access = access.clone();
-        let read = self.inner.database.try_read(move |connection| {
-            let row = jobs::find(connection, id, access.owner())?;
-            let rows = items::results(connection, row.number, after, limit, RESULT_BYTES);
-            let result = |row: items::ResultRow| StoredResult {
-                item: row.item,
-                transcript: row.text.map(|text| text.transcript()),
-            };
-            Ok(rows.map_err(jobs::error)?.into_iter().map(result).collect())
-        });
-        read.await
-    }
-
-    /// The state of a job, and its events after the one with number `after`. If there are none it waits up to `wait`.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`].
-    pub async fn watch(
-        &self,
-        id: JobId,
-        access: &Access,
-        after: u64,
-        wait: Duration,
-    ) -> Result<Watch> {
-        let deadline = Instant::now() + wait;
-        loop {
-            let (access, now) = (access.clone(), self.now());
-            let changed = self.changes().subscribe();
-            let read = self.inner.database.try_read(move |connection| {
-                let row = jobs::find(connection, id, access.owner())?;
-                let events = events::since(connection, row.number, after, EVENTS);
-                let events = events.map_err(jobs::error)?;
-                Ok(Watch { job: jobs::with_eta(connection, row, now)?, events })
-            });
-            let watch = read.await?;
-            let now = Instant::now();
-            if !watch.events.is_empty() || watch.job.state.is_finished() || now >= deadline {
-                return Ok(watch);
-            }
-            let _ = timeout_at(deadline.min(now + POLL), changed.of(id)).await;
-        }
-    }
-
-    /// Pauses a job. Items in flight end.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`], and [`Reason::JobStateConflict`] if the job has ended.
-    pub async fn pause(&self, id: JobId, access: &Access) -> Result<Job> {
-        self.change(id, access, Change::Pause).await
-    }
-
-    /// Continues a paused job.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Library::pause`].
-    pub async fn resume(&self, id: JobId, access: &Access) -> Result<Job> {
-        self.change(id, access, Change::Resume).await
-    }
-
-    /// Cancels a job. Items in flight end, and the others stay pending.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Library::pause`].
-    pub async fn cancel(&self, id: JobId, access: &Access) -> Result<Job> {
-        self.change(id, access, Change::Cancel).await
-    }
-
-    async fn change(&self, id: JobId, access: &Access, change: Change) -> Result<Job> {
-        let (access, now) = (access.clone(), self.now());
-        let write = self
-            .inner
-            .database
-            .try_write(move |connection| jobs::change(connection, id, access.owner(), change, now));
-        let job = write.await?;
-        self.changes().note_request(id);
-        Ok(job)
-    }
-
-    /// Makes failed items pending again: those with these reasons, or all. Returns the job and the number of items.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`], and [`Reason::JobStateConflict`] if the job was cancelled.
-    pub async fn retry(
-        &self,
-        id: JobId,
-        access: &Access,
-        reasons: Option<Vec<Reason>>,
-    ) -> Result<(Job, u64)> {
-        let (access, now) = (access.clone(), self.now());
-        let write = self.inner.database.try_write(move |connection| {
-            jobs::retry(connection, id, access.owner(), reasons.as_deref(), now)
-        });
-        let retried = write.await?;
-        self.changes().note_request(id);
-        Ok(retried)
-    }
-
-    /// Deletes a job with its items and events. Its transcripts stay in the library.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::JobNotFound`].
-    pub async fn delete(&self, id: JobId, access: &Access) -> Result<()> {
-        let access = access.clone();
-        let write = self
-            .inner
-            .database
-            .try_write(move |connection| jobs::delete(connection, id, access.owner()));
-        write.await?;
-        self.changes().note_request(id);
-        Ok(())
     }
 
     /// Frees the leases of all processes. Only for a library in memory, where no lock shows that a process has ended.
@@ -486,26 +226,4 @@ impl Memory {
         let connection = Connection::open_in_memory().map_err(vidra::Error::internal)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
-}
-
-/// A hash of everything that a request says.
-fn fingerprint(request: &JobRequest, sources: &[JobSource]) -> Vec<u8> {
-    let mut hash = Sha256::new();
-    hash.update(serde_json::to_vec(request).unwrap_or_default());
-    for source in sources {
-        hash.update(format!("\n{} {source}", source.kind()));
-    }
-    hash.finalize().to_vec()
-}
-
-/// A cursor: the kind of its list, and a number.
-fn write_cursor(kind: char, number: i64) -> String {
-    format!("{kind}{number:x}")
-}
-
-fn read_cursor(kind: char, cursor: &str) -> Result<i64> {
-    let number = cursor.strip_prefix(kind).and_then(|text| i64::from_str_radix(text, 16).ok());
-    let is_canonical = |number: &i64| *number > 0 && write_cursor(kind, *number) == cursor;
-    let invalid = || vidra::Error::new(Reason::InvalidCursor, "The cursor is not valid");
-    number.filter(is_canonical).ok_or_else(invalid)
 }

@@ -103,7 +103,7 @@ impl Worker {
                 // Nothing starts after the worker was stopped.
                 biased;
                 () = &mut stop => break,
-                Some(ended) = session.tasks.join_next() => session.note_ends(ended.ok()),
+                Some(ended) = session.tasks.join_next() => session.note_ends(ended.ok().as_ref()),
                 _ = egress.changed() => session.save_egress().await,
                 () = self.library.changes().requested() => session.jobs.expire(),
                 () = sleep_until(wake) => {}

@@ -271,8 +271,8 @@ impl<'a> Session<'a> {
     }
 
     /// Notes the end of a task, and of all others that have ended.
-    pub(super) fn note_ends(&mut self, first: Option<Ended>) {
-        self.note_end(first.as_ref());
+    pub(super) fn note_ends(&mut self, first: Option<&Ended>) {
+        self.note_end(first);
         while let Some(next) = self.tasks.try_join_next() {
             self.note_end(next.ok().as_ref());
         }
