@@ -90,9 +90,10 @@ async fn every_documented_type_is_acceptable() {
     let document = serde_json::to_value(vidra_server::routes::openapi()).unwrap();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            let types = operation["responses"]["200"]["content"].as_object().unwrap();
+            // The deletion of a job has no content.
+            let types = operation["responses"]["200"]["content"].as_object();
             let target = path.replace("{id}", "!").replace("{videoId}", "!").replace("{name}", "!");
-            for kind in types.keys() {
+            for kind in types.into_iter().flatten().map(|(kind, _)| kind) {
                 let request = Request::builder().method(method.to_uppercase().as_str());
                 let request = request.uri(&target).header("accept", kind);
                 let got = app.send(request.body(Body::empty()).unwrap()).await;
