@@ -1,7 +1,8 @@
 -- Times are milliseconds since 1970. `owner` is the name of a caller's key, and empty without keys.
 
+-- AUTOINCREMENT: the number of a deleted job is never used again, because workers remember numbers.
 CREATE TABLE jobs (
-    number INTEGER PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     owner TEXT NOT NULL,
     -- The request as JSON, without its sources.
@@ -42,6 +43,7 @@ CREATE TABLE sources (
     process INTEGER,
     PRIMARY KEY (job, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX unlisted_sources ON sources (job, position) WHERE NOT is_listed;
 CREATE INDEX leased_sources ON sources (process) WHERE lease IS NOT NULL;
 
 CREATE TABLE items (
@@ -64,8 +66,11 @@ CREATE TABLE items (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX items_by_video ON items (job, video) WHERE video IS NOT NULL;
 CREATE INDEX items_by_state ON items (job, state, position);
+CREATE INDEX items_by_reason ON items (job, reason, position) WHERE reason IS NOT NULL;
+CREATE INDEX ended_items ON items (job, position) WHERE state > 0;
 CREATE INDEX free_items ON items (job, not_before, position) WHERE state = 0 AND lease IS NULL;
 CREATE INDEX leased_items ON items (process) WHERE lease IS NOT NULL;
+CREATE INDEX leased_items_of_job ON items (job) WHERE lease IS NOT NULL;
 CREATE INDEX items_of_transcript ON items (transcript) WHERE transcript IS NOT NULL;
 
 -- How many items of a job failed, by reason.

@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, sleep_until};
-use vidra::{Result, Vidra};
+use vidra::{Error, Reason, Result, Vidra};
 
 use crate::job::JobId;
 use crate::library::{Access, Library};
+use crate::store::leases::Lease;
 use session::Session;
 
 /// The client that pays for the jobs of a caller. `None` if the caller's key was revoked: its jobs are paused.
@@ -103,8 +104,9 @@ impl Worker {
                 // Nothing starts after the worker was stopped.
                 biased;
                 () = &mut stop => break,
-                Some(ended) = session.tasks.join_next() => session.note_ends(ended.ok().as_ref()),
+                // A block is stored before the results that came with it.
                 _ = egress.changed() => session.save_egress().await,
+                Some(ended) = session.tasks.join_next_with_id() => session.note_ends(&ended),
                 () = self.library.changes().requested() => session.jobs.expire(),
                 () = sleep_until(wake) => {}
             }
@@ -128,8 +130,11 @@ impl Worker {
             loop {
                 let mut is_active = false;
                 for id in jobs {
-                    let job = self.library.job(*id, &Access::All).await;
-                    is_active |= job.is_ok_and(|job| job.state.is_active());
+                    is_active |= match self.library.job(*id, &Access::All).await {
+                        Ok(job) => job.state.is_active(),
+                        // A failing disk does not end the job.
+                        Err(error) => error.reason() != Reason::JobNotFound,
+                    };
                 }
                 if !is_active {
                     return;
@@ -148,4 +153,32 @@ impl Worker {
         };
         self.run_jobs(jobs, either).await
     }
+}
+
+/// How long a task waits before it writes again to a disk that fails.
+const DISK_PAUSE: Duration = Duration::from_secs(5);
+
+/// Repeats a write while the disk fails, so that nothing that was fetched is lost. `None` after another error, which is
+/// logged: the session frees the lease then.
+async fn until_stored<T, F>(lease: Lease, write: impl Fn() -> F) -> Option<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    loop {
+        match write().await {
+            Ok(done) => return Some(done),
+            Err(error) if error.reason() == Reason::LibraryUnavailable => sleep(DISK_PAUSE).await,
+            Err(error) => {
+                let (job, position) = (lease.job, lease.position);
+                let (reason, source) = (error.reason().code(), std::error::Error::source(&error));
+                tracing::error!(job, position, reason, source, "result not stored");
+                return None;
+            }
+        }
+    }
+}
+
+/// The error of a fetch that panicked.
+fn panicked() -> Error {
+    Error::internal("the fetch of a job panicked")
 }

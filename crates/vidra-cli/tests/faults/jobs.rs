@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use vidra_sim::Endpoint;
@@ -45,15 +44,15 @@ fn member(text: &str, name: &str) -> String {
 
 /// Waits until a job has ended, and returns it.
 fn ended(service: &Service, id: &str) -> String {
-    let begun = Instant::now();
+    let (begun, mut seen) = (Instant::now(), "0".to_owned());
     loop {
-        let (status, job) = service.get(&format!("/api/jobs/{id}"));
+        let (status, job) = service.get(&format!("/api/jobs/{id}?wait=5&seen={seen}"));
         assert_eq!(status, 200, "{job}");
         if ["completed", "failed", "cancelled"].contains(&&*member(&job, "state")) {
             return job;
         }
         assert!(begun.elapsed() < Duration::from_secs(300), "{job}");
-        sleep(Duration::from_millis(100));
+        seen = member(&job, "version");
     }
 }
 

@@ -281,6 +281,8 @@ mod tests {
             ("https://youtu.be/dQw4w9WgXcQ?t=3", "video"),
             ("https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PLsize50", "playlist"),
             ("PLsize50", "playlist"),
+            // As long as the id of a video.
+            ("https://www.youtube.com/playlist?list=PLabcdefghi", "playlist"),
             ("@fermata", "channel"),
             ("UCB-2_pXPtFYDifLXZF-S8PA", "channel"),
             ("https://www.youtube.com/c/fermata", "channel"),
@@ -289,7 +291,8 @@ mod tests {
             let source = JobSource::parse(text).unwrap();
             assert_eq!(source.kind(), kind, "{text}");
             // Sources are stored as text.
-            assert_eq!(JobSource::parse(&source.to_string()).unwrap(), source, "{text}");
+            let stored = JobSource::from_stored(source.kind(), &source.to_string());
+            assert_eq!(stored.unwrap(), source, "{text}");
         }
         for text in ["", "a b", "https://youtube.com.evil.example/watch?v=dQw4w9WgXcQ"] {
             JobSource::parse(text).unwrap_err();

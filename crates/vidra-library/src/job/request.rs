@@ -180,6 +180,15 @@ impl JobSource {
         }
     }
 
+    /// Reads a stored source. Its kind is known: the id of a playlist can look like that of a video.
+    pub(crate) fn from_stored(kind: &str, id: &str) -> Result<Self> {
+        match kind {
+            "playlist" => PlaylistId::parse(id).map(Self::Playlist),
+            "channel" => ChannelRef::parse(id).map(Self::Channel),
+            _ => VideoId::parse(id).map(Self::Video),
+        }
+    }
+
     /// The word of its kind.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

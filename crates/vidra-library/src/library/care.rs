@@ -147,8 +147,8 @@ impl Library {
         self.database().outside_transaction(maintenance::vacuum).await
     }
 
-    /// Removes what is too old to keep: transcripts stored before `older_than`, dates of the Data API, idempotency keys.
-    /// Returns the number of removed transcripts.
+    /// Removes expired dates of the Data API and idempotency keys, and at most 100 transcripts that were stored before
+    /// `older_than`. Returns the number of removed transcripts: if there are any, call it again.
     ///
     /// # Errors
     ///
@@ -161,14 +161,8 @@ impl Library {
         };
         self.database().write(expire).await?;
         let Some(time) = older_than else { return Ok(0) };
-        let mut removed = 0;
-        loop {
-            let purge = move |it: &_| maintenance::purge_older(it, time, PAGE);
-            match self.database().write(purge).await? {
-                0 => return Ok(removed),
-                count => removed += count as u64,
-            }
-        }
+        let purge = move |it: &_| maintenance::purge_older(it, time, PAGE);
+        Ok(self.database().write(purge).await? as u64)
     }
 }
 

@@ -53,13 +53,21 @@ enum Mode {
     Memory(Arc<Mutex<Connection>>),
 }
 
-/// A write that waits for its transaction. It does nothing if the transaction could not begin. It returns the function
-/// that reports the result after the commit.
-type Write = Box<dyn FnOnce(&Connection, &Result<(), Failed>) -> Report + Send>;
+/// A write that waits for its transaction. It does nothing if the transaction has failed, and says so if it makes the
+/// transaction fail. It returns the function that reports the result after the commit.
+type Write = Box<dyn FnOnce(&Connection, &mut Group) -> Report + Send>;
 type Report = Box<dyn FnOnce(Result<(), Failed>) + Send>;
 
 /// A transaction that failed as a whole. All its writes get the same error.
 pub(crate) type Failed = Error;
+
+/// The state of a transaction with several writes.
+struct Group {
+    /// Whether the transaction can still be committed.
+    result: Result<(), Failed>,
+    /// The first error of a write that the disk caused.
+    disk_error: Option<Error>,
+}
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -89,10 +97,14 @@ impl Database {
     /// Opens a file, and creates and migrates it if necessary.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         refuse_other_files(path)?;
+        // Processes that name the file differently must find the same locks.
+        let path = &std::fs::canonicalize(path).map_err(unavailable)?;
         let (mut connection, locks) = migrate::open(path, || connect(path, false))?;
         let readers = (0..READERS).map(|_| connect(path, true)).collect::<Result<Vec<_>>>()?;
-        let readers =
-            Arc::new(Readers { free: Mutex::new(readers), permits: Semaphore::new(READERS) });
+        let readers = Arc::new(Readers {
+            free: Mutex::new(readers),
+            permits: Arc::new(Semaphore::new(READERS)),
+        });
         let (writes, mut queue) = mpsc::channel(QUEUE);
         let counters = Arc::<Counters>::default();
         let counted = Arc::clone(&counters);
@@ -135,8 +147,17 @@ impl Database {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, result) = oneshot::channel();
-        let write: Write = Box::new(move |connection, begun| {
-            let done = begun.clone().and_then(|()| in_savepoint(connection, work));
+        let write: Write = Box::new(move |connection, group| {
+            let done = group.result.clone().and_then(|()| in_savepoint(connection, work));
+            if let Err(error) = &done {
+                if error.reason() == Reason::LibraryUnavailable {
+                    group.disk_error.get_or_insert_with(|| error.clone());
+                }
+                // A full disk can roll back the whole transaction.
+                if group.result.is_ok() && connection.is_autocommit() {
+                    group.result = Err(error.clone());
+                }
+            }
             Box::new(move |committed| {
                 let _ = reply.send(committed.and(done));
             })
@@ -168,10 +189,14 @@ impl Database {
     ) -> Result<T> {
         match &self.mode {
             Mode::File { readers, .. } => {
+                let permits = Arc::clone(&readers.permits);
+                let permit = permits.acquire_owned().await.map_err(Error::internal)?;
                 let readers = Arc::clone(readers);
-                let _permit = readers.permits.acquire().await.map_err(Error::internal)?;
-                let pool = Arc::clone(&readers);
-                let read = tokio::task::spawn_blocking(move || pool.with(|it| in_read(it, work)));
+                let read = tokio::task::spawn_blocking(move || {
+                    // Held by the thread: a caller that leaves does not free its connection.
+                    let _permit = permit;
+                    readers.with(|it| in_read(it, work))
+                });
                 read.await.map_err(Error::internal)?
             }
             Mode::Memory(connection) => in_read(&lock(connection), work),
@@ -250,18 +275,24 @@ fn in_savepoint<T>(
 ) -> Result<T> {
     connection.execute_batch("SAVEPOINT work").map_err(sql)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
-    let done = done.unwrap_or_else(|_| Err(Error::internal("a panic")));
-    let end = if done.is_ok() { "RELEASE work" } else { "ROLLBACK TO work; RELEASE work" };
-    connection.execute_batch(end).map_err(sql)?;
+    let done = done.unwrap_or_else(|_| Err(Error::internal("a write of the library panicked")));
+    match &done {
+        Ok(_) => connection.execute_batch("RELEASE work").map_err(sql)?,
+        // Without a transaction there is nothing left to undo, and the error of the work is the cause.
+        Err(_) => _ = connection.execute_batch("ROLLBACK TO work; RELEASE work"),
+    }
     done
 }
 
 /// Commits the writes in one transaction, and reports the results.
-fn commit(connection: &mut Connection, group: Vec<Write>, counters: &Counters) {
-    let (begun, count) = (Instant::now(), group.len());
-    let begin = connection.execute_batch("BEGIN IMMEDIATE").map_err(sql);
-    let reports: Vec<Report> = group.into_iter().map(|write| write(connection, &begin)).collect();
-    let result = begin.and_then(|()| {
+fn commit(connection: &mut Connection, writes: Vec<Write>, counters: &Counters) {
+    let (start, count) = (Instant::now(), writes.len());
+    let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(sql);
+    let mut group = Group { result: begun, disk_error: None };
+    let reports: Vec<Report> =
+        writes.into_iter().map(|write| write(connection, &mut group)).collect();
+    let Group { result, disk_error } = group;
+    let result = result.and_then(|()| {
         let committed = connection.execute_batch("COMMIT").map_err(sql);
         if committed.is_err() {
             // After some errors SQLite has already rolled back.
@@ -269,10 +300,10 @@ fn commit(connection: &mut Connection, group: Vec<Write>, counters: &Counters) {
         }
         committed
     });
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     counters.commits.fetch_add(1, Ordering::Relaxed);
     counters.writes.fetch_add(count as u64, Ordering::Relaxed);
-    note_failure(counters, &result);
+    note_failure(counters, result.as_ref().err().or(disk_error.as_ref()));
     if elapsed > SLOW {
         counters.slow.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(
@@ -287,14 +318,14 @@ fn commit(connection: &mut Connection, group: Vec<Write>, counters: &Counters) {
 }
 
 /// Logs the first of several failures, and the end of them.
-fn note_failure(counters: &Counters, result: &Result<(), Failed>) {
-    let was_failing = counters.is_failing.swap(result.is_err(), Ordering::Relaxed);
-    match result {
-        Err(error) if !was_failing => {
+fn note_failure(counters: &Counters, error: Option<&Error>) {
+    let was_failing = counters.is_failing.swap(error.is_some(), Ordering::Relaxed);
+    match error {
+        Some(error) if !was_failing => {
             let source = std::error::Error::source(error);
             tracing::error!(reason = error.reason().code(), source, "library transaction failed");
         }
-        Ok(()) if was_failing => tracing::info!("library transactions work again"),
+        None if was_failing => tracing::info!("library writes recovered"),
         _ => {}
     }
 }
@@ -304,13 +335,13 @@ fn in_read<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<
     connection.execute_batch("BEGIN").map_err(sql)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
     let _ = connection.execute_batch("COMMIT");
-    done.unwrap_or_else(|_| Err(Error::internal("a panic")))
+    done.unwrap_or_else(|_| Err(Error::internal("a read of the library panicked")))
 }
 
 /// Connections for reading. A permit of the semaphore stands for each.
 struct Readers {
     free: Mutex<Vec<Connection>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Readers {
@@ -374,3 +405,6 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     }
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ pub(super) fn sql(error: rusqlite::Error) -> Error {
             Error::new(Reason::LibraryDamaged, "The library file is damaged").with_source(error)
         }
         Some(ErrorCode::DiskFull) => {
-            let message = "There is no room for the library file: the disk is full, or the file has its largest size";
+            let message = "The disk is full, or the library file has reached its size limit";
             Error::new(Reason::LibraryUnavailable, message)
                 .with_retry_after(Some(RETRY_AFTER))
                 .with_source(error)

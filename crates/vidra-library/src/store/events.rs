@@ -45,7 +45,8 @@ pub(super) fn recent_items(
     count: u64,
 ) -> rusqlite::Result<Option<(u64, i64)>> {
     let query = "SELECT count(*), max(at) - min(at) FROM
-        (SELECT at FROM events WHERE job = ? ORDER BY number DESC LIMIT ?)";
+        (SELECT at FROM (SELECT at, event FROM events WHERE job = ? ORDER BY number DESC LIMIT ?)
+            WHERE event LIKE '{\"type\":\"item\"%')";
     let mut query = connection.prepare_cached(query)?;
     let row = query.query_row(params![job, count as i64], |row| {
         Ok((row.get::<_, i64>(0)? as u64, row.get::<_, Option<i64>>(1)?))

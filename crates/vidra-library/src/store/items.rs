@@ -44,10 +44,9 @@ pub(super) fn add(
         "INSERT OR IGNORE INTO items (job, position, video, state, reason, message, finished_at)
         VALUES (?, ?, ?, ?, ?, ?, ?)";
     let mut insert = connection.prepare_cached(insert)?;
-    let (mut count, mut failed, mut is_full) = (before, 0, before >= limit);
+    let (mut count, mut failed) = (before, 0);
     for item in new {
         if count >= limit {
-            is_full = true;
             break;
         }
         let (state, finished) = match &item.failure {
@@ -71,7 +70,7 @@ pub(super) fn add(
     }
     let update = "UPDATE jobs SET items = ?, failed = failed + ? WHERE number = ?";
     connection.prepare_cached(update)?.execute(params![count, failed, job])?;
-    Ok(((count - before) as u64, is_full))
+    Ok(((count - before) as u64, count >= limit))
 }
 
 /// Adds to the number of failures with a reason.
@@ -201,7 +200,7 @@ pub(crate) fn results(
     limit: usize,
     max_bytes: usize,
 ) -> rusqlite::Result<Vec<ResultRow>> {
-    let query = format!("{ITEMS} AND items.state IN (1, 2) ORDER BY items.position LIMIT ?");
+    let query = format!("{ITEMS} AND items.state > 0 ORDER BY items.position LIMIT ?");
     let mut items = connection.prepare_cached(&query)?;
     let mut text =
         connection.prepare_cached(&format!("SELECT {PACKED} FROM transcripts WHERE number = ?"))?;

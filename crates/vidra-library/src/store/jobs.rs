@@ -28,7 +28,7 @@ pub(crate) struct NewJob {
     pub(crate) max_unfinished: Option<u64>,
 }
 
-/// How long an idempotency key is remembered.
+/// The lifetime of an idempotency key.
 pub(super) const KEY_LIFE_MS: i64 = 24 * 3600 * 1000;
 
 /// Creates a job, or finds the one that the same idempotency key created. Returns whether it is new.
@@ -99,6 +99,7 @@ fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Jo
     }
     let queued = StateEvent { state: JobState::Queued, waiting: None, error: None };
     events::add(connection, job, at, &JobEvent::State(queued))?;
+    complete_if_done(connection, job, at)?;
     Ok(by_number(connection, job)?.job)
 }
 
@@ -356,9 +357,16 @@ pub(crate) fn retry(
     let renew = || {
         let count = items::renew(connection, row.number, reasons)?;
         let is_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
-        if count > 0 && is_ended {
-            let state = StateEvent { state: JobState::Running, waiting: None, error: None };
-            set_state(connection, row.number, &state, now.as_millisecond())?;
+        if count > 0 {
+            // Also an event if the state stays the same: the counts have changed.
+            let state = if is_ended { JobState::Running } else { row.job.state };
+            let waiting = row.job.waiting.clone();
+            set_state(
+                connection,
+                row.number,
+                &StateEvent { state, waiting, error: None },
+                now.as_millisecond(),
+            )?;
         }
         Ok((by_number(connection, row.number)?.job, count))
     };

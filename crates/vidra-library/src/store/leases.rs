@@ -3,6 +3,8 @@
 //! A lease has a fencing number that no other lease ever has. The transaction that ends the work checks it, so that a
 //! process that lost its lease cannot change anything.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use vidra::{Error, VideoId};
@@ -52,8 +54,17 @@ pub(crate) struct Work {
     pub(crate) next_source: Option<Timestamp>,
 }
 
+/// The longest plausible pause of an item or a source. A longer one comes from a wall clock that was set back.
+const LONGEST_PAUSE_MS: i64 = 30 * 60 * 1000;
+
+/// A stored time of the next attempt, unless it is too far away to be true.
+fn plausible(not_before: i64, at: i64) -> i64 {
+    if not_before - at > LONGEST_PAUSE_MS { 0 } else { not_before }
+}
+
 /// The active jobs, the oldest first.
-pub(crate) fn active_jobs(connection: &Connection) -> rusqlite::Result<Vec<Work>> {
+pub(crate) fn active_jobs(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Work>> {
+    let at = now.as_millisecond();
     let active = "SELECT number FROM jobs WHERE state IN ('queued', 'listing', 'running', 'waiting') ORDER BY number";
     let numbers: Vec<i64> = connection
         .prepare_cached(active)?
@@ -70,8 +81,10 @@ pub(crate) fn active_jobs(connection: &Connection) -> rusqlite::Result<Vec<Work>
         let source = next_source
             .query_row([number], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)))
             .optional()?;
-        let source = source.filter(|(_, lease)| lease.is_none()).map(|(at, _)| timestamp(at));
-        Ok(Work { row, next_item: item.map(timestamp), next_source: source })
+        let source = source.filter(|(_, lease)| lease.is_none());
+        let next_source = source.map(|(not_before, _)| timestamp(plausible(not_before, at)));
+        let next_item = item.map(|not_before| timestamp(plausible(not_before, at)));
+        Ok(Work { row, next_item, next_source })
     };
     numbers.into_iter().map(work).collect()
 }
@@ -81,6 +94,9 @@ fn next_fence(connection: &Connection) -> rusqlite::Result<i64> {
     let next = "UPDATE counters SET value = value + 1 WHERE name = 'lease' RETURNING value";
     connection.prepare_cached(next)?.query_row([], |row| row.get(0))
 }
+
+/// How often a lease looks further if it finds known transcripts.
+const KNOWN_ROUNDS: usize = 100;
 
 /// Leases up to `count` free items of a job. Items whose transcript the library has end at once, and do not count.
 pub(crate) fn lease_items(
@@ -97,16 +113,17 @@ pub(crate) fn lease_items(
         return Ok(vec![]);
     }
     let free = "SELECT position, video, attempts FROM items
-        WHERE job = ? AND state = 0 AND lease IS NULL AND not_before <= ? ORDER BY not_before, position LIMIT ?";
+        WHERE job = ?1 AND state = 0 AND lease IS NULL AND (not_before <= ?2 OR not_before > ?2 + ?4)
+        ORDER BY not_before, position LIMIT ?3";
     let mut free = connection.prepare_cached(free)?;
     let take = "UPDATE items SET lease = ?, process = ? WHERE job = ? AND position = ?";
     let mut take = connection.prepare_cached(take)?;
     let request = work.job.options.transcript_key();
     let mut leased = vec![];
     // Known transcripts end here, a bounded number in one transaction.
-    for _ in 0..8 {
+    for _ in 0..KNOWN_ROUNDS {
         let found: Vec<(i64, String, u32)> = free
-            .query_map(params![job, at, (count - leased.len()) as i64], |row| {
+            .query_map(params![job, at, (count - leased.len()) as i64, LONGEST_PAUSE_MS], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?
             .collect::<rusqlite::Result<_>>()?;
@@ -136,8 +153,12 @@ pub(crate) fn lease_items(
 /// Sets a job to listing or running when its work begins.
 fn begin(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
     let query = "SELECT state, is_listed FROM jobs WHERE number = ?";
-    let (state, is_listed): (String, bool) =
-        connection.prepare_cached(query)?.query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found: Option<(String, bool)> = connection
+        .prepare_cached(query)?
+        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    // The job may have been deleted meanwhile.
+    let Some((state, is_listed)) = found else { return Ok(()) };
     let after = if is_listed { JobState::Running } else { JobState::Listing };
     let is_active = JobState::from_word(&state).is_some_and(JobState::is_active);
     if is_active && state != after.word() {
@@ -250,23 +271,25 @@ pub(crate) fn lease_source(
     now: Timestamp,
 ) -> rusqlite::Result<Option<LeasedSource>> {
     let at = now.as_millisecond();
-    let next = "SELECT position, id, cursor, attempts, not_before, lease FROM sources
+    let next = "SELECT position, kind, id, cursor, attempts, not_before, lease FROM sources
         WHERE job = ? AND NOT is_listed AND EXISTS (SELECT 1 FROM jobs WHERE number = job
             AND state IN ('queued', 'listing', 'running', 'waiting'))
         ORDER BY position LIMIT 1";
     let next = connection
         .prepare_cached(next)?
         .query_row([job], |row| {
-            let is_free = row.get::<_, i64>(4)? <= at && row.get::<_, Option<i64>>(5)?.is_none();
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, is_free))
+            let is_due = plausible(row.get(5)?, at) <= at;
+            let is_free = is_due && row.get::<_, Option<i64>>(6)?.is_none();
+            let source = (row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+            Ok((row.get::<_, i64>(0)?, source, row.get(3)?, row.get(4)?, is_free))
         })
         .optional()?;
-    let Some((position, id, cursor, attempts, true)) = next else { return Ok(None) };
+    let Some((position, (kind, id), cursor, attempts, true)) = next else { return Ok(None) };
     let lease = Lease { job, position, fence: next_fence(connection)? };
     let take = "UPDATE sources SET lease = ?, process = ? WHERE job = ? AND position = ?";
     connection.prepare_cached(take)?.execute(params![lease.fence, process, job, position])?;
     begin(connection, job, at)?;
-    match JobSource::parse(&id) {
+    match JobSource::from_stored(&kind, &id) {
         Ok(source) => Ok(Some(LeasedSource { lease, source, cursor, attempts })),
         Err(error) => {
             listing::fail_source(connection, &lease, 0, &Failure::from(&error), now)?;
@@ -290,7 +313,10 @@ pub(crate) fn set_wait(
         .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((state, reason, until)) = current else { return Ok(()) };
-    let is_active = JobState::from_word(&state).is_some_and(JobState::is_active);
+    // Another process may be able to work on it.
+    let leased = "SELECT EXISTS (SELECT 1 FROM items WHERE job = ? AND lease IS NOT NULL)";
+    let is_leased: bool = connection.prepare_cached(leased)?.query_row([job], |row| row.get(0))?;
+    let is_active = !is_leased && JobState::from_word(&state).is_some_and(JobState::is_active);
     let is_same = state == JobState::Waiting.word()
         && reason.as_deref() == Some(wait.reason.code())
         && until == Some(wait.until.as_millisecond());
@@ -312,6 +338,56 @@ pub(crate) fn release_process(connection: &Connection, process: i64) -> rusqlite
     let sources = connection.execute(free, [process])?;
     connection.execute("DELETE FROM processes WHERE number = ?", [process])?;
     Ok(items + sources)
+}
+
+/// How many leases this process has in the file. `None` if it is not registered.
+pub(crate) fn leased(connection: &Connection, process: i64) -> rusqlite::Result<Option<usize>> {
+    let query = "SELECT EXISTS (SELECT 1 FROM processes WHERE number = ?1),
+        (SELECT count(*) FROM items WHERE process = ?1 AND lease IS NOT NULL)
+        + (SELECT count(*) FROM sources WHERE process = ?1 AND lease IS NOT NULL)";
+    let mut query = connection.prepare_cached(query)?;
+    query.query_row([process], |row| {
+        let count = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+        Ok(row.get::<_, bool>(0)?.then_some(count))
+    })
+}
+
+/// Frees the leases of this process that none of its tasks holds, and those of processes that nobody knows.
+pub(crate) fn release_lost(
+    connection: &Connection,
+    process: i64,
+    held: &HashSet<i64>,
+) -> rusqlite::Result<usize> {
+    let mut freed = 0;
+    for table in ["items", "sources"] {
+        let query = format!(
+            "SELECT job, position, lease FROM {table} WHERE lease IS NOT NULL
+             AND (process = ? OR process NOT IN (SELECT number FROM processes))"
+        );
+        let leased: Vec<(i64, i64, i64)> = connection
+            .prepare_cached(&query)?
+            .query_map([process], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let update = format!(
+            "UPDATE {table} SET lease = NULL, process = NULL WHERE job = ? AND position = ? AND lease = ?"
+        );
+        let mut update = connection.prepare_cached(&update)?;
+        for (job, position, fence) in leased.into_iter().filter(|it| !held.contains(&it.2)) {
+            freed += update.execute(params![job, position, fence])?;
+        }
+    }
+    Ok(freed)
+}
+
+/// Registers a process again whose row somebody removed, because it seemed to have ended.
+pub(crate) fn keep_process(
+    connection: &Connection,
+    process: i64,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let insert = "INSERT OR IGNORE INTO processes (number, started_at) VALUES (?, ?)";
+    connection.execute(insert, params![process, now.as_millisecond()])?;
+    Ok(())
 }
 
 /// Registers a process, and returns its number.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
-use vidra::{Error, Reason, VideoId};
+use vidra::{Reason, VideoId};
 
 use super::items::{self, NewItem};
 use super::leases::Lease;
@@ -75,9 +75,11 @@ fn add_units(connection: &Connection, job: i64, units: u64) -> rusqlite::Result<
 
 /// The sentence for a video that a list shows as unavailable.
 fn message(video: Option<VideoId>, reason: Reason) -> String {
-    let video = video.map_or_else(|| "a hidden video".to_owned(), |id| id.to_string());
-    let error: Error = Error::new(reason, format!("The playlist lists it as unavailable: {video}"));
-    error.message().to_owned()
+    let state = if reason == Reason::VideoPrivate { "private" } else { "deleted" };
+    match video {
+        Some(id) => format!("YouTube lists the video as {state}: {id}"),
+        None => format!("YouTube lists a video without its id as {state}"),
+    }
 }
 
 /// Fails the listing of a job. Its listed items are finished first. `units` is the cost of the failed call.

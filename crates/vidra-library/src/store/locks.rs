@@ -90,6 +90,11 @@ impl Locks {
         }
     }
 
+    /// Removes the file of a process that has ended.
+    pub(crate) fn forget(&self, number: i64) {
+        let _ = fs::remove_file(self.process_path(number));
+    }
+
     fn process_path(&self, number: i64) -> PathBuf {
         self.folder.join(format!("process-{number}"))
     }

@@ -162,7 +162,8 @@ pub(crate) fn remove_damaged(
     for (job, count) in jobs {
         let counts = "UPDATE jobs SET succeeded = succeeded - ? WHERE number = ?";
         connection.execute(counts, params![count, job])?;
-        if jobs::by_number(connection, job)?.job.state == JobState::Completed {
+        let state = jobs::by_number(connection, job)?.job.state;
+        if matches!(state, JobState::Completed | JobState::Failed) {
             let running = StateEvent { state: JobState::Running, waiting: None, error: None };
             jobs::set_state(connection, job, &running, now.as_millisecond())?;
         }
@@ -205,7 +206,15 @@ pub(crate) fn check_texts(
 pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     // Creating the file first never replaces another one.
     private_options().create_new(true).open(to).map_err(file)?;
-    connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>).map_err(sql)
+    // The first read takes the snapshot. Without it, every commit of another connection would start the copy again.
+    let snapshot = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let copied = snapshot
+        .and_then(|()| connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>));
+    copied.map_err(|error| {
+        // A part of a copy is of no use.
+        let _ = std::fs::remove_file(to);
+        sql(error)
+    })
 }
 
 /// Removes everything that the library knows about these videos. Returns the number of removed transcripts.
@@ -226,16 +235,24 @@ pub(crate) fn purge_older(
     limit: usize,
 ) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM transcripts WHERE number IN
-        (SELECT number FROM transcripts WHERE stored_at < ? ORDER BY stored_at LIMIT ?)";
-    let removed = connection.execute(delete, params![time.as_millisecond(), limit as i64])?;
-    connection.execute("DELETE FROM videos WHERE id NOT IN (SELECT video FROM transcripts)", [])?;
-    Ok(removed)
+        (SELECT number FROM transcripts WHERE stored_at < ? ORDER BY stored_at LIMIT ?) RETURNING video";
+    let videos: Vec<String> = connection
+        .prepare_cached(delete)?
+        .query_map(params![time.as_millisecond(), limit as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let orphans = "DELETE FROM videos WHERE id = ?1
+        AND NOT EXISTS (SELECT 1 FROM transcripts WHERE video = ?1)";
+    let mut orphans = connection.prepare_cached(orphans)?;
+    for video in &videos {
+        orphans.execute([video])?;
+    }
+    Ok(videos.len())
 }
 
 /// The longest time that YouTube allows to store data of its Data API.
 const DATA_API_LIFE_MS: i64 = 30 * 24 * 3600 * 1000;
 
-/// Removes dates of the Data API that are too old to keep.
+/// Removes expired dates of the Data API.
 pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let update =
         "UPDATE videos SET published_at = NULL, published_source = NULL, published_stored_at = NULL
@@ -243,7 +260,7 @@ pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite:
     connection.execute(update, [now.as_millisecond() - DATA_API_LIFE_MS])
 }
 
-/// Removes idempotency keys that are not remembered any more.
+/// Removes expired idempotency keys.
 pub(crate) fn expire_keys(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM idempotency_keys WHERE created_at <= ?";
     connection.execute(delete, [now.as_millisecond() - KEY_LIFE_MS])

@@ -31,12 +31,19 @@ pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Resource>> {
     rows.collect()
 }
 
-/// Stores a resource.
-pub(crate) fn set(connection: &Connection, resource: &Resource) -> rusqlite::Result<()> {
+/// Stores a resource. It never shortens a pause that another process has stored.
+pub(crate) fn set(
+    connection: &Connection,
+    resource: &Resource,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     let Resource { name, reason, available_at, detail } = resource;
     let upsert =
-        "INSERT OR REPLACE INTO resources (name, reason, available_at, detail) VALUES (?, ?, ?, ?)";
-    let parameters = params![name, reason.code(), available_at.as_millisecond(), detail];
+        "INSERT INTO resources (name, reason, available_at, detail) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (name) DO UPDATE SET reason = ?2, available_at = ?3, detail = ?4
+        WHERE available_at <= max(?3, ?5)";
+    let parameters =
+        params![name, reason.code(), available_at.as_millisecond(), detail, now.as_millisecond()];
     connection.prepare_cached(upsert)?.execute(parameters)?;
     Ok(())
 }

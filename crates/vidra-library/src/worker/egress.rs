@@ -10,7 +10,7 @@ use crate::store::resources::Resource;
 
 const PREFIX: &str = "egress/";
 
-/// The longest pause that is believed. A wall clock that was set back would make pauses longer.
+/// The longest plausible pause. A longer one comes from a wall clock that was set back.
 const LONGEST: Duration = Duration::from_secs(3 * 3600);
 
 /// Whether a resource is an egress address.

@@ -4,18 +4,15 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::sleep;
-use vidra::{Error, Reason, Result, Vidra};
+use jiff::Timestamp;
+use vidra::{Error, Result, Vidra};
 
-use super::Worker;
 use super::verdict::{Verdict, verdict};
+use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest};
 use crate::library::Library;
 use crate::store::leases::{self, LeasedItem, Work};
 use crate::store::transcripts::NewTranscript;
-
-/// How long a task waits before it writes again to a disk that fails.
-pub(super) const DISK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The work on one item.
 pub(super) struct Task {
@@ -43,20 +40,26 @@ impl Task {
             NewTranscript::new(&self.vidra.full_transcript(self.item.video, query).await?.body)
         };
         let fetched = AssertUnwindSafe(fetch).catch_unwind().await;
-        let outcome = match fetched.unwrap_or_else(|_| Err(Error::internal("a panic"))) {
+        let outcome = match fetched.unwrap_or_else(|_| Err(panicked())) {
             Ok(new) => Ok(new),
             Err(error) => match verdict(&error, self.item.attempts) {
                 Verdict::Fail => Err(Failure::from(&error)),
-                // The resource reports its own wait: the planner asks it before the next lease.
-                Verdict::Wait(_) => {
-                    return self.until_stored(|| self.postpone(Duration::ZERO, None)).await;
-                }
-                Verdict::Retry(wait) => {
-                    return self.until_stored(|| self.postpone(wait, Some(&error))).await;
-                }
+                Verdict::Wait(wait) => return self.wait(wait).await,
+                Verdict::Retry(wait) => return self.postpone(wait, Some(&error)).await,
             },
         };
-        self.until_stored(|| self.end(&outcome)).await;
+        let lease = self.item.lease;
+        until_stored(lease, || self.end(&outcome)).await;
+    }
+
+    /// Gives the item back after a resource was unavailable.
+    async fn wait(&self, wait: Duration) {
+        let is_translated = self.request.transcript.translate.is_some();
+        // The planner checks the address before the next lease. It does not see other resources, such as slots.
+        match self.vidra.transcript_wait(is_translated) {
+            Some(_) => self.postpone(Duration::ZERO, None).await,
+            None => self.postpone(wait, None).await,
+        }
     }
 
     async fn end(&self, outcome: &Result<NewTranscript, Failure>) -> Result<()> {
@@ -66,28 +69,18 @@ impl Task {
         self.library.database().write(end).await.map(drop)
     }
 
-    async fn postpone(&self, wait: Duration, attempt: Option<&Error>) -> Result<()> {
-        let (lease, attempt) = (self.item.lease, attempt.cloned());
-        let until = self.library.now().checked_add(wait).unwrap_or(jiff::Timestamp::MAX);
-        let postpone = move |it: &_| leases::postpone_item(it, &lease, until, attempt.as_ref());
-        self.library.database().write(postpone).await
-    }
-
-    async fn until_stored<F>(&self, write: impl Fn() -> F)
-    where
-        F: Future<Output = Result<()>>,
-    {
-        while let Err(error) = write().await {
-            if error.reason() != Reason::LibraryUnavailable {
-                let source = std::error::Error::source(&error);
-                tracing::error!(
-                    reason = error.reason().code(),
-                    source,
-                    "the end of an item was not stored"
-                );
-                return;
-            }
-            sleep(DISK_PAUSE).await;
-        }
+    async fn postpone(&self, wait: Duration, attempt: Option<&Error>) {
+        let lease = self.item.lease;
+        // Without a wait it is due by every clock.
+        let until = match wait {
+            Duration::ZERO => Timestamp::UNIX_EPOCH,
+            wait => self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX),
+        };
+        let write = || {
+            let attempt = attempt.cloned();
+            let postpone = move |it: &_| leases::postpone_item(it, &lease, until, attempt.as_ref());
+            self.library.database().write(postpone)
+        };
+        until_stored(lease, write).await;
     }
 }

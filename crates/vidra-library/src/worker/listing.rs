@@ -4,15 +4,18 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
-use vidra::{Availability, EntryPage, EntrySource, Error, Reason, Result, Vidra};
+use vidra::{Availability, EntryPage, EntrySource, Error, Reason, Vidra};
 
-use super::Worker;
 use super::resources::Blocked;
 use super::verdict::{Verdict, verdict};
+use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, JobSource};
 use crate::library::Library;
-use crate::store::leases::{Lease, LeasedSource, Work};
+use crate::store::leases::{LeasedSource, Work};
 use crate::store::listing::{self, ListedPage};
+
+/// How many pages one task lists before other jobs have a turn.
+const PAGES_OF_A_TURN: usize = 20;
 
 /// The listing of one source.
 pub(super) struct Task {
@@ -47,65 +50,80 @@ impl Task {
         })
     }
 
-    /// Lists page by page, until the end of the source, or until a resource is unavailable. Every page is stored before
-    /// the next one is fetched, so that a restart pays for no page twice.
+    /// Lists page by page, until the end of the source, until a resource is unavailable, or until others shall have a
+    /// turn. Every page is stored before the next one is fetched, so that a restart pays for no page twice.
     pub(super) async fn run(mut self) {
-        loop {
-            match self.page().await {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    // The lease is released with the process, and the page is fetched again from the cache.
-                    let source = std::error::Error::source(&error);
-                    tracing::error!(
-                        reason = error.reason().code(),
-                        source,
-                        "a listed page was not stored"
-                    );
-                    return;
-                }
+        for _ in 0..PAGES_OF_A_TURN {
+            if !self.page().await {
+                return;
             }
         }
+        self.postpone(0, Timestamp::UNIX_EPOCH, false).await;
     }
 
     /// Fetches and stores the next page. Returns whether there is another one.
-    async fn page(&mut self) -> Result<bool> {
+    async fn page(&mut self) -> bool {
         if self.request.unit_budget.is_some_and(|budget| self.units >= budget) {
             let message = format!("The job has used its budget of {} units", self.units);
-            return self.fail(0, &Error::new(Reason::UnitBudgetExhausted, message)).await;
+            self.fail(0, &Error::new(Reason::UnitBudgetExhausted, message)).await;
+            return false;
         }
         let source = match &self.source.source {
             JobSource::Playlist(id) => EntrySource::Playlist(id.clone()),
             JobSource::Channel(channel) => EntrySource::Uploads(channel.clone()),
-            JobSource::Video(_) => return Err(Error::internal("a video is not listed")),
+            JobSource::Video(_) => {
+                self.fail(0, &Error::internal("a video has no list")).await;
+                return false;
+            }
         };
         let metered = self.vidra.metered();
         let page = metered.entries_page(&source, self.source.cursor.as_deref());
         let page = AssertUnwindSafe(page).catch_unwind().await;
-        let page = page.unwrap_or_else(|_| Err(Error::internal("a panic")));
+        let page = page.unwrap_or_else(|_| Err(panicked()));
         let units = u64::from(metered.cost().units());
         self.units += units;
         match page {
-            Ok(page) => {
-                let (lease, limit, now) =
-                    (self.source.lease, self.request.limit, self.library.now());
-                let page = self.listed(page, units);
-                self.source.cursor.clone_from(&page.next);
-                self.source.attempts = 0;
-                let add = move |it: &_| listing::add_page(it, &lease, limit, &page, now);
-                self.library.database().write(add).await
+            Ok(page) => self.store(page, units).await,
+            Err(error) => {
+                self.stop(units, &error).await;
+                false
             }
-            Err(error) => match verdict(&error, self.source.attempts) {
-                Verdict::Wait(wait) => {
-                    self.blocked.note_data_api(&self.library, &self.owner, &error, wait).await?;
-                    self.postpone(units, self.library.now(), false).await
+        }
+    }
+
+    /// Stores a page. Returns whether there is another one.
+    async fn store(&mut self, page: EntryPage, units: u64) -> bool {
+        let page = self.listed(page, units);
+        self.source.cursor.clone_from(&page.next);
+        self.source.attempts = 0;
+        let (lease, limit) = (self.source.lease, self.request.limit);
+        let write = || {
+            let (page, now) = (page.clone(), self.library.now());
+            let add = move |it: &_| listing::add_page(it, &lease, limit, &page, now);
+            self.library.database().write(add)
+        };
+        until_stored(lease, write).await.unwrap_or(false)
+    }
+
+    /// Gives the source back after an error, or fails it.
+    async fn stop(&self, units: u64, error: &Error) {
+        match verdict(error, self.source.attempts) {
+            Verdict::Wait(wait) => {
+                // First the resource, so that nobody tries again before it is known.
+                let noted = self.blocked.note_data_api(&self.library, &self.owner, error, wait);
+                if let Err(error) = noted.await {
+                    tracing::warn!(
+                        reason = error.reason().code(),
+                        "pause of the Data API not stored"
+                    );
                 }
-                Verdict::Retry(wait) => {
-                    let at = self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
-                    self.postpone(units, at, true).await
-                }
-                Verdict::Fail => self.fail(units, &error).await,
-            },
+                self.postpone(units, Timestamp::UNIX_EPOCH, false).await;
+            }
+            Verdict::Retry(wait) => {
+                let at = self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
+                self.postpone(units, at, true).await;
+            }
+            Verdict::Fail => self.fail(units, error).await,
         }
     }
 
@@ -138,15 +156,22 @@ impl Task {
         ListedPage { videos, next: page.next_cursor.filter(|_| !is_last), units }
     }
 
-    async fn postpone(&self, units: u64, at: Timestamp, is_failed: bool) -> Result<bool> {
-        let lease: Lease = self.source.lease;
-        let write = move |it: &_| listing::postpone_source(it, &lease, units, at, is_failed);
-        self.library.database().write(write).await.map(|()| false)
+    async fn postpone(&self, units: u64, at: Timestamp, is_failed: bool) {
+        let lease = self.source.lease;
+        let write = || {
+            let postpone = move |it: &_| listing::postpone_source(it, &lease, units, at, is_failed);
+            self.library.database().write(postpone)
+        };
+        until_stored(lease, write).await;
     }
 
-    async fn fail(&self, units: u64, error: &Error) -> Result<bool> {
-        let (lease, failure, now) = (self.source.lease, Failure::from(error), self.library.now());
-        let write = move |it: &_| listing::fail_source(it, &lease, units, &failure, now);
-        self.library.database().write(write).await.map(|()| false)
+    async fn fail(&self, units: u64, error: &Error) {
+        let lease = self.source.lease;
+        let write = || {
+            let (failure, now) = (Failure::from(error), self.library.now());
+            let fail = move |it: &_| listing::fail_source(it, &lease, units, &failure, now);
+            self.library.database().write(fail)
+        };
+        until_stored(lease, write).await;
     }
 }

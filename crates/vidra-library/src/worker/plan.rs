@@ -106,17 +106,14 @@ impl Planner {
                 let Some(place) = next else { continue };
                 let (index, lists) = (ring[place], lists(ring[place]));
                 let start = &mut jobs[index].start;
-                if lists {
-                    start.lists = true;
-                    free_listings -= 1;
-                } else {
-                    start.items += 1;
-                    free_items -= 1;
-                    self.last_owner.clone_from(owner);
-                    self.last_jobs.insert(owner.clone(), active[index].row.number);
-                    // The next turn of this owner belongs to the job after this one.
-                    ring.rotate_left(place + 1);
+                match lists {
+                    true => (start.lists, free_listings) = (true, free_listings - 1),
+                    false => (start.items, free_items) = (start.items + 1, free_items - 1),
                 }
+                self.last_owner.clone_from(owner);
+                self.last_jobs.insert(owner.clone(), active[index].row.number);
+                // The next turn of this owner belongs to the job after this one.
+                ring.rotate_left(place + 1);
                 has_started = true;
             }
             if !has_started {

@@ -13,8 +13,7 @@ use crate::job::{Job, Wait};
 use crate::library::Library;
 use crate::store::resources::{self as stored, Resource};
 
-/// The longest wait that is believed: the longest day of the quota. A wall clock that was set back would make waits
-/// longer.
+/// The longest plausible wait: the longest day of the quota. A longer one comes from a wall clock that was set back.
 const LONGEST: SignedDuration = SignedDuration::from_hours(26);
 
 /// A wait whose end moves by less is the same wait.
@@ -52,10 +51,10 @@ impl Blocked {
             _ => DATA_API.to_owned(),
         };
         let until = library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
-        let wait = Wait { reason: error.reason(), until };
-        self.lock().insert(name.clone(), wait.clone());
-        let resource = Resource { name, reason: wait.reason, available_at: until, detail: None };
-        library.database().write(move |it| stored::set(it, &resource)).await
+        let (reason, now) = (error.reason(), library.now());
+        self.lock().insert(name.clone(), Wait { reason, until });
+        let resource = Resource { name, reason, available_at: until, detail: None };
+        library.database().write(move |it| stored::set(it, &resource, now)).await
     }
 }
 
@@ -92,6 +91,11 @@ impl Resources {
         kind: WorkKind,
         now: Timestamp,
     ) -> Option<Wait> {
+        let Some(payer) = payers(&job.owner) else {
+            // Its jobs are paused when they are read again.
+            let until = now.checked_add(super::POLL).unwrap_or(Timestamp::MAX);
+            return Some(Wait { reason: Reason::CallerKeyInvalid, until });
+        };
         match kind {
             WorkKind::Listing => {
                 let blocked = self.0.lock();
@@ -100,8 +104,7 @@ impl Resources {
             }
             WorkKind::Item => {
                 let is_translated = job.options.transcript.translate.is_some();
-                let (reason, wait) =
-                    payers(&job.owner)?.in_background(0).transcript_wait(is_translated)?;
+                let (reason, wait) = payer.in_background(0).transcript_wait(is_translated)?;
                 let until = now.checked_add(wait).unwrap_or(Timestamp::MAX);
                 Some(Wait { reason, until })
             }
@@ -128,7 +131,8 @@ impl Resources {
     /// Stores the pauses and the pace of all egress addresses.
     pub(super) async fn save_egress(&self, library: &Library, vidra: &Vidra) {
         let all = egress::resources(&vidra.egress_states(), library.now());
-        let save = move |it: &_| all.iter().try_for_each(|resource| stored::set(it, resource));
+        let now = library.now();
+        let save = move |it: &_| all.iter().try_for_each(|state| stored::set(it, state, now));
         if let Err(error) = library.database().write(save).await {
             tracing::warn!(reason = error.reason().code(), "pauses of egress addresses not stored");
         }

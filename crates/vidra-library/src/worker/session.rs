@@ -1,18 +1,18 @@
 //! The state of a running worker, and its steps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
-use vidra::Result;
+use vidra::{Reason, Result};
 
 use super::journal::{self, Journal};
 use super::plan::{self, Plan, Planner, Running};
 use super::resources::{self, Resources};
 use super::{POLL, Worker, item, listing};
-use crate::job::{JobId, Wait};
+use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
 use crate::store::leases::{self, LeasedItem, LeasedSource, Work};
 
@@ -34,10 +34,18 @@ const SAVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How often old data is removed.
 const CARE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// What a task of the worker reports at its end.
-pub(super) enum Ended {
-    Item { job: i64, id: JobId },
-    Listing { job: i64, id: JobId },
+/// The lease that a task holds.
+struct Held {
+    job: i64,
+    id: JobId,
+    fence: i64,
+    is_listing: bool,
+}
+
+impl Held {
+    fn new(work: &Work, fence: i64, is_listing: bool) -> Self {
+        Self { job: work.row.number, id: work.row.job.id, fence, is_listing }
+    }
 }
 
 /// The active jobs, as they were read last. An item that ends changes little, so they are not read again for each.
@@ -70,7 +78,9 @@ pub(super) struct Session<'a> {
     /// The jobs that it runs. All if there are none.
     only: &'a [JobId],
     process: i64,
-    pub(super) tasks: JoinSet<Ended>,
+    pub(super) tasks: JoinSet<()>,
+    /// The leases of the running tasks.
+    held: HashMap<task::Id, Held>,
     running: HashMap<i64, Running>,
     planner: Planner,
     resources: Resources,
@@ -91,6 +101,7 @@ impl<'a> Session<'a> {
             only,
             process,
             tasks: JoinSet::new(),
+            held: HashMap::new(),
             running: HashMap::new(),
             planner: Planner::default(),
             resources,
@@ -128,10 +139,20 @@ impl<'a> Session<'a> {
         }
         if self.jobs.are_old() {
             self.release_dead_processes().await?;
-            let mut active = library.database().read(leases::active_jobs).await?;
+            self.release_lost_leases().await?;
+            let now = library.now();
+            let mut active =
+                library.database().read(move |it| leases::active_jobs(it, now)).await?;
             active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
             self.journal.note_active(library, &active).await?;
+            // Somebody may have changed the state of a job that waited.
+            let waiting: HashSet<i64> = active
+                .iter()
+                .filter(|work| work.row.job.state == JobState::Waiting)
+                .map(|work| work.row.number)
+                .collect();
+            self.waits.retain(|number, _| waiting.contains(number));
             self.jobs.renew(active);
         }
         let now = library.now();
@@ -158,8 +179,29 @@ impl<'a> Session<'a> {
         for process in others.into_iter().filter(|number| *number != self.process) {
             if locks.has_ended(process) {
                 let freed = database.write(move |it| leases::release_process(it, process)).await?;
+                locks.forget(process);
                 tracing::info!(process, freed, "leases of an ended process released");
             }
+        }
+        Ok(())
+    }
+
+    /// Frees leases that no task holds, for example after a write that failed for an unknown reason.
+    async fn release_lost_leases(&mut self) -> Result<()> {
+        let (process, now) = (self.process, self.worker.library.now());
+        let held: HashSet<i64> = self.held.values().map(|held| held.fence).collect();
+        let database = self.worker.library.database();
+        let count = database.read(move |it| leases::leased(it, process)).await?;
+        if count.is_some_and(|count| count <= held.len()) {
+            return Ok(());
+        }
+        let release = move |it: &_| {
+            leases::keep_process(it, process, now)?;
+            leases::release_lost(it, process, &held)
+        };
+        let freed = database.write(release).await?;
+        if freed > 0 {
+            tracing::warn!(freed, "lost leases released");
         }
         Ok(())
     }
@@ -176,6 +218,8 @@ impl<'a> Session<'a> {
         let removed = library.expire(oldest).await?;
         if removed > 0 {
             tracing::info!(removed, "old transcripts removed");
+            // There may be more. Jobs go on between two pages.
+            self.next_care = Instant::now() + POLL;
         }
         Ok(())
     }
@@ -189,7 +233,16 @@ impl<'a> Session<'a> {
                 continue;
             }
             let id = work.row.job.id;
-            self.worker.library.pause(id, &Access::All).await?;
+            match self.worker.library.pause(id, &Access::All).await {
+                Ok(_) => {}
+                // It has just ended.
+                Err(error)
+                    if matches!(error.reason(), Reason::JobStateConflict | Reason::JobNotFound) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
             tracing::warn!(job = %id, owner = work.row.job.owner, "job paused: the key of its owner was revoked");
         }
         Ok(kept)
@@ -246,57 +299,50 @@ impl<'a> Session<'a> {
     }
 
     fn spawn_item(&mut self, work: &Work, item: LeasedItem) {
-        let (job, id) = (work.row.number, work.row.job.id);
-        let Some(task) = item::Task::new(self.worker, work, item) else {
-            return;
-        };
-        self.running.entry(job).or_default().items += 1;
-        self.tasks.spawn(async move {
-            task.run().await;
-            Ended::Item { job, id }
-        });
+        let held = Held::new(work, item.lease.fence, false);
+        // Without a payer the lease is freed with the next read.
+        let Some(task) = item::Task::new(self.worker, work, item) else { return };
+        self.running.entry(held.job).or_default().items += 1;
+        let task = self.tasks.spawn(task.run());
+        self.held.insert(task.id(), held);
     }
 
     fn spawn_listing(&mut self, work: &Work, source: LeasedSource) {
-        let (job, id) = (work.row.number, work.row.job.id);
-        let Some(task) = listing::Task::new(self.worker, work, source, self.resources.handle())
-        else {
-            return;
-        };
-        self.running.entry(job).or_default().is_listing = true;
-        self.tasks.spawn(async move {
-            task.run().await;
-            Ended::Listing { job, id }
-        });
+        let held = Held::new(work, source.lease.fence, true);
+        let task = listing::Task::new(self.worker, work, source, self.resources.handle());
+        let Some(task) = task else { return };
+        self.running.entry(held.job).or_default().is_listing = true;
+        let task = self.tasks.spawn(task.run());
+        self.held.insert(task.id(), held);
     }
 
     /// Notes the end of a task, and of all others that have ended.
-    pub(super) fn note_ends(&mut self, first: Option<&Ended>) {
+    pub(super) fn note_ends(&mut self, first: &Result<(task::Id, ()), JoinError>) {
         self.note_end(first);
-        while let Some(next) = self.tasks.try_join_next() {
-            self.note_end(next.ok().as_ref());
+        while let Some(next) = self.tasks.try_join_next_with_id() {
+            self.note_end(&next);
         }
     }
 
-    /// Notes the end of a task. `None` is a task that panicked: its lease is released with the process.
-    fn note_end(&mut self, ended: Option<&Ended>) {
-        let id = match ended {
-            Some(Ended::Item { job, id }) => {
-                let running = self.running.entry(*job).or_default();
-                running.items = running.items.saturating_sub(1);
-                *id
-            }
-            Some(Ended::Listing { job, id }) => {
-                self.running.entry(*job).or_default().is_listing = false;
-                // It has added items, or has failed.
-                self.jobs.expire();
-                *id
-            }
-            None => {
+    /// Notes the end of a task. The lease of a task that panicked is freed with the next read.
+    fn note_end(&mut self, ended: &Result<(task::Id, ()), JoinError>) {
+        let task = match ended {
+            Ok((task, ())) => *task,
+            Err(error) => {
                 tracing::error!("a task of the job worker panicked");
-                return;
+                error.id()
             }
         };
+        let Some(Held { job, id, is_listing, .. }) = self.held.remove(&task) else { return };
+        let running = self.running.entry(job).or_default();
+        match is_listing {
+            true => running.is_listing = false,
+            false => running.items = running.items.saturating_sub(1),
+        }
+        if is_listing {
+            // It has added items, or has failed.
+            self.jobs.expire();
+        }
         self.running.retain(|_, running| *running != Running::default());
         self.worker.library.changes().note(id);
     }
@@ -312,7 +358,6 @@ impl<'a> Session<'a> {
                 changed.push((row.number, row.job.id, wait.clone()));
             }
         }
-        self.waits.retain(|number, _| active.iter().any(|work| work.row.number == *number));
         if changed.is_empty() {
             return Ok(());
         }
@@ -340,7 +385,9 @@ impl<'a> Session<'a> {
     /// Logs the jobs that have ended since the last step.
     async fn note_ended(&mut self) {
         let library = &self.worker.library;
-        let Ok(mut active) = library.database().read(leases::active_jobs).await else { return };
+        let now = library.now();
+        let active = library.database().read(move |it| leases::active_jobs(it, now)).await;
+        let Ok(mut active) = active else { return };
         active.retain(|work| self.journal.has(work.row.job.id));
         let _ = self.journal.note_active(library, &active).await;
     }

@@ -1,0 +1,52 @@
+//! Transactions on a file.
+
+use super::*;
+
+/// A statement that finds no room can roll back the whole transaction, with all savepoints.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_without_room_leaves_the_others_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("library.db")).unwrap();
+    let create = |it: &Connection| it.execute_batch("CREATE TABLE t (n INTEGER, x BLOB)");
+    database.write(create).await.unwrap();
+    database.limit_bytes(Some(1)).await.unwrap();
+    let insert = |n: i64, size: i64| {
+        let work = move |it: &Connection| {
+            it.execute("INSERT INTO t VALUES (?, zeroblob(?))", [n, size]).map(drop)
+        };
+        database.write(work)
+    };
+    for round in 0..20 {
+        let n = round * 10;
+        let (one, large, other) =
+            tokio::join!(insert(n, 1), insert(n + 1, 1 << 20), insert(n + 2, 1));
+        assert_eq!(large.unwrap_err().reason(), Reason::LibraryUnavailable);
+        for (number, result) in [(n, one), (n + 2, other)] {
+            let query = "SELECT count(*) FROM t WHERE n = ?";
+            let count: i64 = database
+                .read(move |it| it.query_row(query, [number], |row| row.get(0)))
+                .await
+                .unwrap();
+            assert_eq!(count, i64::from(result.is_ok()), "{number}: {result:?}");
+        }
+    }
+    assert!(database.health().is_failing);
+    database.limit_bytes(None).await.unwrap();
+    insert(1_000, 1 << 20).await.unwrap();
+    assert!(!database.health().is_failing);
+}
+
+/// A caller that leaves does not free the connection that its read still uses.
+#[tokio::test(flavor = "multi_thread")]
+async fn abandoned_reads_keep_their_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("library.db")).unwrap();
+    let slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+        SELECT count(*) FROM n";
+    for _ in 0..50 {
+        let read = database.read(move |it| it.query_row(slow, [], |row| row.get::<_, i64>(0)));
+        let _ = tokio::time::timeout(Duration::from_millis(1), read).await;
+    }
+    let read = database.read(|it| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
+    assert_eq!(read.await.unwrap(), 1);
+}
