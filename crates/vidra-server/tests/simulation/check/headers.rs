@@ -1,7 +1,9 @@
 //! Checks of the headers about the cache.
 
+use tokio::time::Instant;
+
 use super::refusals::FAILURE_TTL;
-use super::{Checker, Op, is_from_data_api, may_be_stale, target};
+use super::{Checker, Op, has_parts, is_from_data_api, may_be_stale, target};
 use crate::caller::Answer;
 use crate::platform::{Exchange, ExchangeEnd, Kind};
 
@@ -22,7 +24,8 @@ impl Checker {
         if matches!(answer.cache.as_deref(), Some("miss" | "coalesced")) {
             let was_fetched = sent(&|exchange| op.may_send(exchange)) > 0
                 || self.has_joined_walk(op)
-                || self.was_replaced_without_call(op, answer);
+                || self.was_replaced_without_call(op, answer)
+                || self.was_charged_at_deadline(op, answer);
             self.events
                 .check("X-Cache is correct", was_fetched, || it("a miss without an upstream call"));
         }
@@ -74,5 +77,13 @@ impl Checker {
             exchange.kind == Kind::Feed && exchange.is_failed && has_ended
         };
         is_from_data_api(answer) && self.platform.log(|log| log.iter().any(has_failed))
+    }
+
+    /// Whether a list ended at its deadline while the ledger charged the next page. The charge comes before the request,
+    /// which may not be sent any more.
+    fn was_charged_at_deadline(&self, op: &Op, answer: &Answer) -> bool {
+        let is_charged = answer.cost.is_some_and(|cost| cost > 0);
+        let is_slow = self.settings.ledger_delay.is_some();
+        has_parts(op.operation()) && is_charged && is_slow && Instant::now() >= op.deadline
     }
 }
