@@ -2,6 +2,7 @@
 //! simpler than the code: they see the use of a resource, not how the code counts it.
 
 mod exchanges;
+mod headers;
 mod refusals;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use crate::facts::facts;
 use crate::operation::listing::Listing;
 use crate::operation::{BOT_WALL, Operation, UNKNOWN_CHANNEL, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
 use crate::plan::{Caller, Interface, Settings};
-use crate::platform::{Exchange, ExchangeEnd, Kind, Platform, editions};
+use crate::platform::{Exchange, Kind, Platform, editions};
 use crate::world::life;
 
 /// How long after its deadline an operation may end: it includes reads of a slow store, which time out after 50 ms,
@@ -414,48 +415,6 @@ impl Checker {
         self.events.check("Age counts from the last fetch", age + late >= least, || {
             format!("caller {}, {:?}: {age:?} of {least:?}", op.number, op.operation())
         });
-    }
-
-    /// `X-Cache`, `X-Quota-Cost` and `ETag` are correct.
-    fn check_headers(&self, op: &Op, answer: &Answer) {
-        let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
-        // A failure is cached for a moment.
-        let since = op.start.checked_sub(refusals::FAILURE_TTL).unwrap_or(op.start);
-        let sent = |is_for_it: &dyn Fn(&crate::platform::Exchange) -> bool| {
-            self.platform.log(|log| {
-                let during = log.iter().filter(|exchange| {
-                    exchange.end.is_none_or(|(end, _)| end >= since) && is_for_it(exchange)
-                });
-                during.count()
-            })
-        };
-        if matches!(answer.cache.as_deref(), Some("miss" | "coalesced")) {
-            let calls = sent(&|exchange| {
-                let mut subjects = exchange.subjects.iter();
-                subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
-            });
-            self.events
-                .check("X-Cache is correct", calls > 0, || it("a miss without an upstream call"));
-        }
-        if let Some(cost) = answer.cost {
-            let billed = sent(&|exchange| {
-                exchange.kind.bucket().is_some() && exchange.ended() != Some(ExchangeEnd::NotSent)
-            });
-            let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
-            // The background refresh of a stale answer may be charged before it is sent.
-            let is_stale = may_be_stale(op.operation(), answer);
-            let is_real = is_stale || u64::from(cost) <= billed as u64;
-            self.events.check("X-Quota-Cost is correct", is_free && is_real, || {
-                it(&format!("{cost} where {billed} calls were made"))
-            });
-        }
-        if let (Some(etag), Some(target)) = (&answer.etag, target(&op.caller)) {
-            let mut state = self.state();
-            let known = state.tags.entry((target, etag.clone())).or_insert(answer.body.clone());
-            let is_same = *known == answer.body;
-            drop(state);
-            self.events.check("equal ETags have equal bodies", is_same, || it(etag));
-        }
     }
 
     /// Checks one result of a batch.

@@ -19,6 +19,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
 /// After this time a second fetch may run beside the first.
 const REPLACEMENT: Duration = Duration::from_secs(10);
 
+/// The longest attempt at a feed, which the Data API can replace.
+const FEED_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// No record is stale before this age.
 const SHORTEST_TTL: Duration = Duration::from_secs(540);
 
@@ -83,8 +86,12 @@ impl Checker {
     /// it for others. It ends with the attempt timeout, or with the service's deadline.
     fn check_cut_off(&self, log: &[Exchange], ops: &[Op]) {
         let it = &self.settings;
+        let timeout = |kind| match kind {
+            Kind::Feed => it.attempt_timeout.min(FEED_TIMEOUT),
+            _ => it.attempt_timeout,
+        };
         let cut_off = log.iter().filter_map(|exchange| match exchange.end {
-            Some((end, ExchangeEnd::Dropped)) if end - exchange.start < it.attempt_timeout => {
+            Some((end, ExchangeEnd::Dropped)) if end - exchange.start < timeout(exchange.kind) => {
                 Some((exchange, end))
             }
             _ => None,
