@@ -14,7 +14,7 @@ use vidra::transcript::FullTranscript;
 use vidra::{Reason, Result};
 
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
-use crate::store::{Database, Health, ProcessLock, jobs, leases};
+use crate::store::{Database, Health, ProcessLock, jobs, processes};
 use notify::Changes;
 
 /// A library file: jobs, their items, and transcripts. It is cheap to clone.
@@ -181,8 +181,8 @@ impl Library {
     #[doc(hidden)]
     pub async fn release_all_leases(&self) -> Result<()> {
         let release = |it: &_| {
-            let all = leases::processes(it)?;
-            all.into_iter().try_for_each(|number| leases::release_process(it, number).map(drop))
+            let all = processes::processes(it)?;
+            all.into_iter().try_for_each(|number| processes::release_process(it, number).map(drop))
         };
         self.inner.database.write(release).await
     }
@@ -194,7 +194,7 @@ impl Library {
     /// [`Reason::LibraryUnavailable`].
     pub async fn has_worker(&self, id: JobId) -> Result<bool> {
         let Some(locks) = self.inner.database.locks() else { return Ok(false) };
-        let processes = self.inner.database.read(leases::processes).await?;
+        let processes = self.inner.database.read(processes::processes).await?;
         Ok(processes.into_iter().any(|number| locks.runs(number, id)))
     }
 
@@ -203,7 +203,7 @@ impl Library {
         let (now, only) = (self.now(), only.to_vec());
         let locks = self.inner.database.locks().cloned();
         let register = move |connection: &Connection| {
-            let number = leases::add_process(connection, now).map_err(jobs::error)?;
+            let number = processes::add_process(connection, now).map_err(jobs::error)?;
             // Before the commit: a process without a lock counts as ended.
             let lock = locks.map(|locks| locks.process(number, &only)).transpose()?;
             Ok((number, lock))

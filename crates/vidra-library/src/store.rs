@@ -1,5 +1,6 @@
 //! The SQLite file: transactions, locks, migrations. All SQL is in this room.
 
+mod connect;
 mod database;
 mod error;
 pub(crate) mod events;
@@ -10,6 +11,7 @@ pub(crate) mod listing;
 mod locks;
 pub(crate) mod maintenance;
 mod migrate;
+pub(crate) mod processes;
 pub(crate) mod resources;
 pub(crate) mod transcripts;
 

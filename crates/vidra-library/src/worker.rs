@@ -4,6 +4,7 @@
 //! callers and then among their jobs, and leases that many items in one transaction. Then it sleeps until something
 //! ends, a job changes, or a resource becomes available.
 
+mod active_jobs;
 mod egress;
 mod item;
 mod journal;

@@ -1,8 +1,6 @@
 //! Transactions. One thread writes; readers have connections of their own.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,12 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use vidra::{Error, Reason, Result};
 
+use super::connect::{connect, refuse_other_files};
 use super::error::{sql, unavailable};
-use super::locks::{Locks, private_options};
+use super::locks::Locks;
 use super::migrate;
 
 /// The largest number of writes in one transaction. More would delay the first of them.
@@ -29,9 +28,6 @@ const QUEUE: usize = 1024;
 
 /// The largest number of pages that SQLite allows.
 const MAX_PAGES: u64 = 4_294_967_294;
-
-/// How long a transaction waits for those of other processes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A transaction over this time is counted and logged.
 const SLOW: Duration = Duration::from_secs(1);
@@ -356,54 +352,6 @@ impl Readers {
 
 pub(super) fn lock(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Refuses a file that is not a database. SQLite takes a short file for an empty database, and overwrites it.
-fn refuse_other_files(path: &Path) -> Result<()> {
-    let mut head = vec![];
-    match File::open(path) {
-        Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?,
-        // Only its owner may read it. SQLite gives its other files the same mode.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            create_private(path).map_err(unavailable)?;
-            return Ok(());
-        }
-        Err(error) => return Err(unavailable(error)),
-    };
-    match head.is_empty() || head == MAGIC {
-        true => Ok(()),
-        false => Err(Error::new(Reason::LibraryDamaged, "The file is not a library")),
-    }
-}
-
-fn create_private(path: &Path) -> io::Result<()> {
-    match private_options().create_new(true).open(path) {
-        // Another process was faster.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        created => created.map(drop),
-    }
-}
-
-/// The first bytes of every SQLite file.
-const MAGIC: &[u8] = b"SQLite format 3\0";
-
-fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
-    let access = match is_reader {
-        true => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        false => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-    };
-    let connection =
-        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    if !is_reader {
-        // FULL syncs every commit: a committed item survives a power cut.
-        let settings =
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-            PRAGMA journal_size_limit = 67108864";
-        connection.execute_batch(settings).map_err(sql)?;
-    }
-    Ok(connection)
 }
 
 #[cfg(test)]

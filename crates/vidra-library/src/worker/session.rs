@@ -8,6 +8,7 @@ use tokio::task::{self, JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 use vidra::{Reason, Result};
 
+use super::active_jobs::{ActiveJobs, READ_INTERVAL};
 use super::journal::{self, Journal};
 use super::plan::{self, Plan, Planner, Running};
 use super::resources::{self, Resources};
@@ -15,9 +16,7 @@ use super::{POLL, Worker, item, listing};
 use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
 use crate::store::leases::{self, LeasedItem, LeasedSource, Work};
-
-/// The shortest time between two reads of the active jobs, unless a caller or a listing has changed something.
-const READ_INTERVAL: Duration = Duration::from_millis(50);
+use crate::store::processes;
 
 /// How often a plan is made for a library in memory, which has no other processes.
 const MEMORY_POLL: Duration = Duration::from_secs(600);
@@ -45,30 +44,6 @@ struct Held {
 impl Held {
     fn new(work: &Work, fence: i64, is_listing: bool) -> Self {
         Self { job: work.row.number, id: work.row.job.id, fence, is_listing }
-    }
-}
-
-/// The active jobs, as they were read last. An item that ends changes little, so they are not read again for each.
-#[derive(Default)]
-pub(super) struct ActiveJobs {
-    all: Vec<Work>,
-    read_at: Option<Instant>,
-    is_expired: bool,
-}
-
-impl ActiveJobs {
-    /// Whether they have to be read again.
-    fn are_old(&self) -> bool {
-        let age = if self.is_expired { READ_INTERVAL } else { POLL };
-        self.read_at.is_none_or(|at| at.elapsed() >= age)
-    }
-
-    pub(super) fn expire(&mut self) {
-        (self.is_expired, self.read_at) = (true, None);
-    }
-
-    fn renew(&mut self, all: Vec<Work>) {
-        *self = Self { all, read_at: Some(Instant::now()), is_expired: false };
     }
 }
 
@@ -175,10 +150,11 @@ impl<'a> Session<'a> {
     async fn release_dead_processes(&mut self) -> Result<()> {
         let database = self.worker.library.database();
         let Some(locks) = database.locks() else { return Ok(()) };
-        let others = database.read(leases::processes).await?;
+        let others = database.read(processes::processes).await?;
         for process in others.into_iter().filter(|number| *number != self.process) {
             if locks.has_ended(process) {
-                let freed = database.write(move |it| leases::release_process(it, process)).await?;
+                let freed =
+                    database.write(move |it| processes::release_process(it, process)).await?;
                 locks.forget(process);
                 tracing::info!(process, freed, "leases of an ended process released");
             }
@@ -191,13 +167,13 @@ impl<'a> Session<'a> {
         let (process, now) = (self.process, self.worker.library.now());
         let held: HashSet<i64> = self.held.values().map(|held| held.fence).collect();
         let database = self.worker.library.database();
-        let count = database.read(move |it| leases::leased(it, process)).await?;
+        let count = database.read(move |it| processes::leased(it, process)).await?;
         if count.is_some_and(|count| count <= held.len()) {
             return Ok(());
         }
         let release = move |it: &_| {
-            leases::keep_process(it, process, now)?;
-            leases::release_lost(it, process, &held)
+            processes::keep_process(it, process, now)?;
+            processes::release_lost(it, process, &held)
         };
         let freed = database.write(release).await?;
         if freed > 0 {
@@ -399,7 +375,7 @@ impl<'a> Session<'a> {
         self.save_egress().await;
         self.note_ended().await;
         let process = self.process;
-        let release = move |it: &_| leases::release_process(it, process);
+        let release = move |it: &_| processes::release_process(it, process);
         if let Err(error) = self.worker.library.database().write(release).await {
             // The next worker finds that this process has ended.
             tracing::warn!(reason = error.reason().code(), "leases not released");
