@@ -78,6 +78,7 @@ from vidra_client.models import (
     LinkBody,
     LinkType,
     Reason,
+    RetryBody,
     RunToolName,
     Selection,
     TranscriptsBody,
@@ -159,7 +160,7 @@ assert ok(get_job_items.sync(job.id, client=client)).items[0].video_id == VIDEO
 assert ok(get_job_results.sync(job.id, client=client)).results[0].video_id == VIDEO
 # The stream of a job that has ended ends too.
 assert get_job_events.sync_detailed(job.id, client=client, after=0).status_code == 200
-assert ok(retry_job.sync(job.id, client=client)).retried == 0
+assert ok(retry_job.sync(job.id, client=client, body=RetryBody())).retried == 0
 for change in (pause_job, resume_job, cancel_job):
     refused = change.sync(job.id, client=client)
     assert isinstance(refused, ErrorBody) and refused.error.reason == Reason.JOB_STATE_CONFLICT

@@ -175,7 +175,7 @@ fn every_operation_is_complete() {
             for (status, response) in responses.iter().filter(|(status, _)| !is_empty(status)) {
                 if status == "200" && path == "/api/jobs/{id}/events" {
                     let schema = &response["content"]["text/event-stream"]["schema"];
-                    assert_eq!(schema["$ref"], "#/components/schemas/JobEventText");
+                    assert_eq!(schema["type"], "string");
                     continue;
                 }
                 let form = if is_text(status) { "text/plain" } else { "application/json" };

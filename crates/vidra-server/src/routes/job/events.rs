@@ -7,7 +7,6 @@ use axum::http::{HeaderMap, HeaderName};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, StreamExt, stream};
-use utoipa::ToSchema;
 use vidra::format::iso_millis;
 use vidra_library::{Access, Job, JobId, Library, NumberedEvent};
 
@@ -18,43 +17,11 @@ use crate::stream::{HEARTBEAT, add_stream_headers, sse_until_shutdown};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A server-sent event of a job.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documentation: `numbered` writes it")]
-pub(in crate::routes) struct JobEventText {
-    /// The kind of the event.
-    event: JobEventName,
-    /// The number of the event in its job, from 1. That of the snapshot is the number of the last event before those
-    /// that follow.
-    #[schema(pattern = "^[0-9]+$", example = "1")]
-    id: String,
-    /// JSON: a `Job` in a snapshot, an `ErrorBody` in an error, and otherwise the members of the event with its
-    /// `number` and its time `at`.
-    #[schema(content_media_type = "application/json")]
-    data: String,
-}
-
-/// The kinds of events.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "documentation: `numbered` writes it")]
-pub(in crate::routes) enum JobEventName {
-    /// The job as it is now. It is the first event.
-    Snapshot,
-    /// The job has another state.
-    State,
-    /// A page of a source was listed.
-    Listed,
-    /// An item succeeded or failed.
-    Item,
-    /// The stream cannot continue. It is the last event.
-    Error,
-}
-
 /// The changes of a job as server-sent events.
 ///
-/// The first event is a `snapshot`: the job as it is. Then come the numbered events: `state`, `listed` and `item`. The
-/// numbers of a job have no gaps. Without `Last-Event-ID` and `after` only events after the snapshot follow; with them,
+/// The first event is a `snapshot`: the job as it is. Then come the numbered events: `state`, `listed` and `item`. Their
+/// `data` is JSON with the members of the event, its `number` and its time `at`, and their `id` is the number. An `error`,
+/// whose `data` is an `ErrorBody`, is the last event of a stream that cannot continue. The numbers of a job have no gaps. Without `Last-Event-ID` and `after` only events after the snapshot follow; with them,
 /// all events after that number, so that a reader misses nothing after a broken connection. A comment is sent whenever
 /// nothing has happened for 15 seconds. The stream ends when the job has ended and all its events were sent.
 ///
@@ -66,7 +33,7 @@ pub(in crate::routes) enum JobEventName {
         ("after" = Option<u64>, Query, description = "The number of the last event that the reader has; that of `Last-Event-ID` if not given", example = 0),
         ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that the reader has; the snapshot replaces the events before it if not given", example = "0")
     ),
-    responses((status = 200, description = "The events", body = JobEventText, content_type = "text/event-stream"), JobErrors)
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), JobErrors)
 )]
 pub(in crate::routes) async fn get_job_events(
     jobs: Jobs,
