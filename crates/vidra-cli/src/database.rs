@@ -12,7 +12,7 @@ use vidra_library::{Library, Limits};
 use crate::client::{ClientArgs, usual_state_dir};
 use crate::failure::{Failure, described, exit_code};
 
-/// Which library file a command uses.
+/// The library file of a command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DatabaseArgs {
     /// Library file: sqlite:PATH [default: library.db in the state folder]
@@ -20,7 +20,7 @@ pub(crate) struct DatabaseArgs {
     database: Option<DatabaseLocation>,
 }
 
-/// Where the library is.
+/// The location of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DatabaseLocation {
     /// There is none.

@@ -1,6 +1,6 @@
 -- Times are milliseconds since 1970. `owner` is the name of a caller's key, and empty without keys.
 
--- AUTOINCREMENT: the number of a deleted job is never used again, because workers remember numbers.
+-- AUTOINCREMENT: the number of a deleted job is never used again, because workers cache numbers.
 CREATE TABLE jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

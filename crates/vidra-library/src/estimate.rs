@@ -1,4 +1,4 @@
-//! What a job would cost, before it starts.
+//! The estimated cost of a job before it starts.
 
 use serde::Serialize;
 use vidra::{Pace, Result, Vidra};

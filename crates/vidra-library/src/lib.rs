@@ -10,7 +10,7 @@
 //!
 //! - `results`: the results of a job as JSON, NDJSON, CSV and ZIP
 //! - `worker`: leases items, runs them, waits for resources
-//! - `estimate`: what a job would cost
+//! - `estimate`: the estimated cost of a job
 //! - `library`: [`Library`]: one method per operation
 //! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
 //! - `transcript`: the text of a stored transcript

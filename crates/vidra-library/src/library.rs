@@ -33,7 +33,7 @@ struct Inner {
     limits: Limits,
 }
 
-/// What a caller may have.
+/// The limits of one caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// Whose jobs an operation sees.
+/// The jobs that an operation may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     /// All jobs: an operator, or a service without keys.
@@ -77,9 +77,9 @@ impl Access {
 pub struct Create {
     /// The name of the caller's key. Empty without keys.
     pub owner: String,
-    /// What the job fetches.
+    /// The options of the job.
     pub request: JobRequest,
-    /// Where the videos come from.
+    /// The sources of the videos.
     pub sources: Vec<JobSource>,
     /// A key that the caller chose, so that a repeated request does not start a second job.
     pub idempotency_key: Option<String>,
@@ -94,7 +94,7 @@ pub struct Created {
     pub is_new: bool,
 }
 
-/// Which items a page has.
+/// The filter of a page of items.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ItemFilter {
     /// Only items in this state.

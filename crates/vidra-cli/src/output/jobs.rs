@@ -69,7 +69,7 @@ impl JobView {
         self.failed.values().sum()
     }
 
-    /// What the job waits for, or why it failed.
+    /// The reason of a wait or of a failure.
     pub(crate) fn explanation(&self) -> Option<String> {
         let waiting = self.waiting.as_ref().map(|Wait { reason, until }| {
             let known = Reason::from_code(reason).map(|it| it.meaning().trim_end_matches('.'));
@@ -167,7 +167,7 @@ pub(crate) fn items(items: &[ItemView], width: Option<usize>) -> String {
     or_nothing(items, table.written(width))
 }
 
-/// What a job would cost.
+/// The estimated cost of a job.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EstimateView {

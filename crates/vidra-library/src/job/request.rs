@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use vidra::{ChannelRef, DateRange, Link, PlaylistId, Result, TranscriptQuery, VideoId};
 
-/// What a job fetches, and how. Its JSON is that of `POST /api/jobs` without the sources.
+/// The options of a job. Their JSON is the body of `POST /api/jobs` without `sources`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobRequest {

@@ -4,7 +4,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::job::JobId;
 
-/// How many changes a slow reader may miss before it looks for itself.
+/// How many changes a slow reader may miss before it reads the database.
 const BUFFER: usize = 256;
 
 /// Announces changes of jobs.
@@ -21,7 +21,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Announces progress of a job to those who watch it.
+    /// Announces progress of a job to its subscribers.
     pub(crate) fn note(&self, id: JobId) {
         // Nobody may be listening.
         let _ = self.jobs.send(id);

@@ -115,7 +115,7 @@ pub(super) fn renew(
     Ok(total as u64)
 }
 
-/// Which items a page has.
+/// The filter of a page of items.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemQuery {
     pub(crate) state: Option<ItemState>,

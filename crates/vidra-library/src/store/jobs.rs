@@ -221,7 +221,7 @@ pub(crate) fn error(error: rusqlite::Error) -> Error {
     sql(error)
 }
 
-/// Which jobs a page has.
+/// The filter of a page of jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JobQuery {
     /// `None` for all owners.

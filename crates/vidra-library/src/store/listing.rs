@@ -14,13 +14,13 @@ use crate::job::{Failure, JobEvent, JobState, ListedEvent, StateEvent};
 pub(crate) struct ListedPage {
     /// The videos of the page. A reason says why a video cannot have a transcript.
     pub(crate) videos: Vec<(Option<VideoId>, Option<Reason>)>,
-    /// Where the next page begins. `None` after the last one.
+    /// The cursor of the next page. `None` after the last one.
     pub(crate) next: Option<String>,
     /// The cost of the page.
     pub(crate) units: u64,
 }
 
-/// Adds the videos of a page as items, and remembers where listing continues. Returns whether listing continues, which
+/// Adds the videos of a page as items, and stores the cursor of the next page. Returns whether listing continues, which
 /// it does not after a lost lease.
 pub(crate) fn add_page(
     connection: &Connection,

@@ -6,7 +6,7 @@ use vidra::Reason;
 
 use super::jobs::{reason, timestamp};
 
-/// A resource that is not available, or has a state to remember.
+/// A resource that is unavailable, or whose state must survive a restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resource {
     pub(crate) name: String,

@@ -23,7 +23,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// `None` if the owner has no payer any more.
+    /// `None` if the owner has no payer.
     pub(super) fn new(worker: &Worker, work: &Work, item: LeasedItem) -> Option<Self> {
         let job = &work.row.job;
         let payer = (worker.payers)(&job.owner)?.in_background(worker.config.reserve_units);

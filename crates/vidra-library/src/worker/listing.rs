@@ -24,13 +24,13 @@ pub(super) struct Task {
     owner: String,
     request: JobRequest,
     source: LeasedSource,
-    /// What the job has cost so far.
+    /// The units that the job has cost so far.
     units: u64,
     blocked: Blocked,
 }
 
 impl Task {
-    /// `None` if the owner has no payer any more.
+    /// `None` if the owner has no payer.
     pub(super) fn new(
         worker: &Worker,
         work: &Work,

@@ -25,7 +25,7 @@ pub(super) struct Running {
     pub(super) is_listing: bool,
 }
 
-/// What may run at once in this process.
+/// The limits of this process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) items: usize,
@@ -44,11 +44,11 @@ pub(super) struct Start {
     pub(super) items: usize,
 }
 
-/// What starts now, by the index of the active job.
+/// The work that starts now, by the index of the active job.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) starts: Vec<(usize, Start)>,
-    /// What jobs wait for. `None` for a job that does not wait any more.
+    /// The changed waits of jobs. `None` for a job that no longer waits.
     pub(super) waits: Vec<(usize, Option<Wait>)>,
     /// When the next plan is due.
     pub(super) wake: Option<Timestamp>,
@@ -72,7 +72,7 @@ struct Candidate {
 }
 
 impl Planner {
-    /// Plans the next work. `wait` says what a kind of work of a job has to wait for.
+    /// Plans the next work. `wait` returns the wait of a job's listing or of its items.
     pub(super) fn plan(
         &mut self,
         active: &[Work],

@@ -83,7 +83,7 @@ impl Resources {
         self.0.clone()
     }
 
-    /// What a kind of work of a job has to wait for.
+    /// The wait of a job's listing or of its items. `None` if they can start now.
     pub(super) fn wait(
         &self,
         payers: &Payers,
@@ -139,7 +139,7 @@ impl Resources {
     }
 }
 
-/// Whether both are the same wait for people.
+/// Whether two waits differ too little to report the change.
 pub(super) fn is_same_wait(one: Option<&Wait>, other: Option<&Wait>) -> bool {
     match (one, other) {
         (None, None) => true,

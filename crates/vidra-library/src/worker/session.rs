@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// How long a stopping worker waits for work in flight.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often the pace of egress addresses is stored while items run. A killed process forgets at most so much.
+/// How often the pace of egress addresses is stored while items run. A killed process loses at most this much of it.
 const SAVE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How often old data is removed.

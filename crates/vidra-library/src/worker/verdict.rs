@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vidra::{Error, Reason};
 
-/// What to do after a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// A resource is unavailable. The attempt does not count.

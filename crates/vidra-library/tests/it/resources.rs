@@ -8,7 +8,7 @@ use vidra_sim::{Endpoint, Simulator};
 
 use crate::{World, create, settled};
 
-/// The state of a job after so much time.
+/// The job after this time.
 async fn after(world: &World, id: vidra_library::JobId, time: Duration) -> vidra_library::Job {
     tokio::time::sleep(time).await;
     world.library().job(id, &Access::All).await.unwrap()

@@ -21,7 +21,7 @@ use crate::{TestClock, WorkerGuard, World};
 /// The worlds of the test command.
 const SEEDS: std::ops::Range<u64> = 0..24;
 
-/// What happened in a world.
+/// The counts of a world.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Summary {
     jobs: usize,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What happens to a video at a time of the simulator's clock.
+/// A change of a video at a time of the simulator's clock.
 ///
 /// Several changes of one video add up: a broadcast can end, get captions later, and then become private. A
 /// second change of the same kind replaces the first.
@@ -112,7 +112,7 @@ impl Timeline {
         }
     }
 
-    /// Which of its times have passed.
+    /// The changes whose times have passed.
     fn passed(&self, now: Timestamp) -> [bool; 5] {
         [self.published, self.captions, self.ended, self.private, self.deleted]
             .map(|at| at.is_some_and(|at| at <= now))
