@@ -71,7 +71,9 @@ COPY --from=build --chown=65532:65532 /out/state /var/lib/vidra
 #
 # The service listens on all addresses of the container, and refuses to start that way until it is given
 # keys of callers (VIDRA_CALLER_KEYS_FILE) or told that everybody may ask (VIDRA_PUBLIC=true).
-ENV VIDRA_LISTEN=0.0.0.0:3000 \
+# Memory that is not used returns to the system after 50 ms instead of a second, so that peaks stay low.
+ENV MIMALLOC_PURGE_DELAY=50 \
+    VIDRA_LISTEN=0.0.0.0:3000 \
     VIDRA_STATE_DIR=/var/lib/vidra/state \
     VIDRA_CACHE=fs:/var/lib/vidra/cache \
     TMPDIR=/var/lib/vidra

@@ -11,7 +11,7 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::{Service, Setup};
 use crate::upstream::Upstream;
-use crate::{cache_cost, crowd, hot, lists, overload, soak};
+use crate::{cache_cost, crowd, hot, jobs, lists, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
@@ -27,6 +27,8 @@ pub(crate) enum Part {
     CacheCost,
     /// Lists page by page and as a stream: time to the first item, memory
     Lists,
+    /// Jobs: rate, memory, cached answers beside them
+    Jobs,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
     /// Cached answers beside many large ones; runs only if it is named
@@ -73,6 +75,9 @@ pub(crate) fn run_all(
     }
     if is_selected(Part::Lists) {
         lists::measure(&upstream, runs, &mut report)?;
+    }
+    if is_selected(Part::Jobs) {
+        jobs::measure(&upstream, runs, &mut report)?;
     }
     if is_selected(Part::Load) {
         overload::measure(&upstream, durations.seconds, &mut report)?;

@@ -9,6 +9,7 @@
 //! - `cases`: the cases and their goals
 //! - `soak`: a long mixture of requests at a steady rate, with faults
 //! - `crowd`: cached answers beside many large ones
+//! - `jobs`: jobs of the service, and cached answers beside them
 //! - `overload`: three times the capacity over 2,000 connections
 //! - `lists`: lists page by page and as a stream: time to the first item, memory
 //! - `cache_cost`: the cost of the cache: misses, memory, upstream units
@@ -27,6 +28,7 @@ mod cache_cost;
 mod cases;
 mod crowd;
 mod hot;
+mod jobs;
 mod lists;
 mod load;
 mod nginx;

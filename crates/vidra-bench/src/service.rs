@@ -56,6 +56,8 @@ impl Service {
             .args(setup.flags)
             .env_clear()
             .env("YOUTUBE_API_KEY", "demo-key")
+            // As in the image and the systemd unit.
+            .env("MIMALLOC_PURGE_DELAY", "50")
             .env("RUST_LOG", if setup.is_quiet { "info,vidra_server=warn" } else { "info" })
             .current_dir(&folder)
             .stderr(Stdio::piped())
@@ -99,11 +101,18 @@ impl Service {
 
     /// Sends one request and returns the status and the body.
     pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
-        let mut answer = self.answer(path)?;
-        let head = answer.windows(4).position(|window| window == b"\r\n\r\n");
-        let head = head.ok_or_else(|| io::Error::other("no answer"))?;
-        let status = std::str::from_utf8(&answer[9..12]).ok().and_then(|text| text.parse().ok());
-        Ok((status.unwrap_or(0), answer.split_off(head + 4)))
+        status_and_body(self.answer(path)?)
+    }
+
+    /// Sends JSON and returns the status and the body.
+    pub(crate) fn post(&self, path: &str, json: &str) -> io::Result<(u16, Vec<u8>)> {
+        let (mut stream, host) = (TcpStream::connect(self.address)?, self.address);
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n")?;
+        let length = json.len();
+        write!(stream, "content-type: application/json\r\ncontent-length: {length}\r\n\r\n{json}")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        status_and_body(answer)
     }
 
     /// Streams the transcripts of a playlist as NDJSON and calls `line` for each line.
@@ -156,6 +165,13 @@ impl Drop for Service {
         self.process.kill();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+fn status_and_body(mut answer: Vec<u8>) -> io::Result<(u16, Vec<u8>)> {
+    let head = answer.windows(4).position(|window| window == b"\r\n\r\n");
+    let head = head.ok_or_else(|| io::Error::other("no answer"))?;
+    let status = std::str::from_utf8(&answer[9..12]).ok().and_then(|text| text.parse().ok());
+    Ok((status.unwrap_or(0), answer.split_off(head + 4)))
 }
 
 fn binary() -> io::Result<PathBuf> {

@@ -52,16 +52,26 @@ async fn run(library: &Library, vidra: Vidra, concurrency: usize, new: Create) -
     let begun = Instant::now();
     let id = library.create(new).await.unwrap().job.id;
     worker.run_until_idle(&[id], std::future::pending()).await.unwrap();
-    (library.job(id, &Access::All).await.unwrap(), begun.elapsed())
+    let (job, elapsed) = (library.job(id, &Access::All).await.unwrap(), begun.elapsed());
+    assert_eq!(job.progress.total, Some(job.progress.succeeded), "{job:?}");
+    (job, elapsed)
 }
 
-fn videos(first: usize, count: usize, concurrency: usize) -> Create {
-    // The simulator has a video for every id.
-    let source = |n: usize| JobSource::Video(VideoId::parse(&format!("b{n:010}")).unwrap());
-    let request =
-        JobRequest::from_options(&serde_json::json!({"concurrency": concurrency})).unwrap();
-    let sources = (first..first + count).map(source).collect();
+/// A job over the first videos of a playlist.
+fn playlist(id: &str, limit: usize, concurrency: usize) -> Create {
+    let options = serde_json::json!({"concurrency": concurrency, "limit": limit});
+    let request = JobRequest::from_options(&options).unwrap();
+    // An id of 11 characters alone would be that of a video.
+    let link = format!("https://www.youtube.com/playlist?list={id}");
+    let sources = vec![JobSource::parse(&link).unwrap()];
     Create { owner: String::new(), request, sources, idempotency_key: None }
+}
+
+/// A job over videos that are never fetched.
+fn videos(first: usize, count: usize) -> Create {
+    let source = |n: usize| JobSource::Video(VideoId::parse(&format!("b{n:010}")).unwrap());
+    let sources = (first..first + count).map(source).collect();
+    Create { sources, ..playlist("PLsize50", count, 1) }
 }
 
 fn quantile(mut times: Vec<Duration>, share: f64) -> Duration {
@@ -73,7 +83,7 @@ fn quantile(mut times: Vec<Duration>, share: f64) -> Duration {
 async fn one_item_alone() {
     let (folder, items) = (folder(), 200);
     let library = open(&folder);
-    let (job, _) = run(&library, client(Duration::ZERO), 1, videos(0, items, 1)).await;
+    let (job, _) = run(&library, client(Duration::ZERO), 1, playlist("PLsize200", items, 1)).await;
     let mut ends = ended_at(&library, job.id, items).await;
     ends.sort_unstable();
     let times = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -91,7 +101,7 @@ async fn ended_at(library: &Library, id: JobId, most: usize) -> Vec<Duration> {
 async fn many_items() {
     let folder = folder();
     let library = open(&folder);
-    let (job, elapsed) = run(&library, client(Duration::ZERO), 32, videos(0, ITEMS, 20)).await;
+    let (job, elapsed) = run(&library, client(Duration::ZERO), 32, playlist("PLsize20000", ITEMS, 20)).await;
     let health = library.health();
     let (per_second, per_commit) =
         (ITEMS as f64 / elapsed.as_secs_f64(), health.writes as f64 / health.commits as f64);
@@ -113,12 +123,9 @@ async fn many_items() {
 async fn listing() {
     let (folder, latency, pages) = (folder(), Duration::from_millis(50), 400);
     let library = open(&folder);
-    let mut new =
-        Create { sources: vec![JobSource::parse("PLsize20000").unwrap()], ..videos(0, 0, 1) };
-    new.request.limit = None;
     let vidra = client(latency);
     let begun = Instant::now();
-    let id = library.create(new).await.unwrap().job.id;
+    let id = library.create(playlist("PLsize20000", ITEMS, 1)).await.unwrap().job.id;
     let payer = vidra.clone();
     let worker = Worker::new(
         library.clone(),
@@ -132,6 +139,7 @@ async fn listing() {
             let job =
                 library.changed_job(id, &Access::All, seen, Duration::from_secs(60)).await.unwrap();
             if job.progress.total.is_some() {
+                assert_eq!(job.progress.total, Some(ITEMS as u64), "{job:?}");
                 return;
             }
             seen = job.version;
@@ -149,7 +157,7 @@ async fn large_file() {
     let mut ids = vec![];
     for number in 0..JOBS {
         ids.push(
-            library.create(videos(number * ITEMS_OF_EACH, ITEMS_OF_EACH, 4)).await.unwrap().job.id,
+            library.create(videos(number * ITEMS_OF_EACH, ITEMS_OF_EACH)).await.unwrap().job.id,
         );
     }
     println!("{JOBS} jobs with {ITEMS_OF_EACH} items each created in {:?}", begun.elapsed());
@@ -170,7 +178,7 @@ async fn large_file() {
     for id in &ids {
         library.pause(*id, &Access::All).await.unwrap();
     }
-    let (job, _) = run(&library, client(Duration::ZERO), 1, videos(0, 200, 1)).await;
+    let (job, _) = run(&library, client(Duration::ZERO), 1, playlist("PLsize200", 200, 1)).await;
     let mut ends = ended_at(&library, job.id, 200).await;
     ends.sort_unstable();
     let times = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -20,11 +20,10 @@ pub(crate) struct PackedText {
 }
 
 impl PackedText {
-    /// Compresses a transcript.
-    pub(crate) fn new(transcript: &FullTranscript) -> Result<Self> {
-        let text = transcript.to_record();
-        let compressed = zstd::bulk::compress(&text, LEVEL).map_err(Error::internal)?;
-        Ok(Self { length: text.len() as u64, checksum: crc32fast::hash(&text), compressed })
+    /// Compresses the record of a transcript.
+    pub(crate) fn new(record: &[u8]) -> Result<Self> {
+        let compressed = zstd::bulk::compress(record, LEVEL).map_err(Error::internal)?;
+        Ok(Self { length: record.len() as u64, checksum: crc32fast::hash(record), compressed })
     }
 
     /// Decompresses and checks the text.

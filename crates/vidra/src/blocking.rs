@@ -154,6 +154,7 @@ operations! {
     video_categories(query: &CategoryQuery, hl: Option<&str>) -> Vec<VideoCategory>;
     transcript(id: VideoId, query: &TranscriptQuery) -> Transcript;
     full_transcript(id: VideoId, query: &TranscriptQuery) -> Cached<FullTranscript>;
+    transcript_record(id: VideoId, query: &TranscriptQuery) -> Cached;
     tracks(id: VideoId) -> Vec<CaptionTrack>;
     quota() -> Quota;
     lookup(lookup: &Lookup) -> Cached;

@@ -89,7 +89,8 @@ impl Library {
             let requests = json!(it.requests);
             Ok(format!(r#"{{"requests":{requests},"lines":{lines},"rest":{rest}}}"#))
         };
-        Ok((page.iter().map(line).collect::<Result<_>>()?, last))
+        let write_all = move || page.iter().map(line).collect::<Result<_>>();
+        Ok((self.database().compute(write_all).await?, last))
     }
 
     /// Stores exported transcripts. Tracks that the library already has stay as they are. Returns the number of new
@@ -106,8 +107,9 @@ impl Library {
                 Error::invalid("The file is not an export of a library", vec![fault])
             })
         };
-        let read: Vec<(NewTranscript, Vec<String>)> =
-            lines.iter().enumerate().map(read).collect::<Result<_>>()?;
+        let lines = lines.to_vec();
+        let read_all = move || lines.iter().enumerate().map(read).collect::<Result<Vec<_>>>();
+        let read: Vec<(NewTranscript, Vec<String>)> = self.database().compute(read_all).await?;
         let now = self.now();
         let write = move |it: &_| {
             let mut added = 0;
@@ -170,8 +172,9 @@ impl Library {
 fn exported(line: &str) -> Option<(NewTranscript, Vec<String>)> {
     let value: Value = serde_json::from_str(line).ok()?;
     let record = format!("{}\n{}", value.get("lines")?, value.get("rest")?);
-    let transcript = FullTranscript::from_record(record.as_bytes()).ok()?;
+    // Also the parts that are not read here must be whole.
+    FullTranscript::from_record(record.as_bytes()).ok()?;
     let requests = value.get("requests")?.as_array()?.iter();
     let requests = requests.map(|it| it.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-    Some((NewTranscript::new(&transcript).ok()?, requests))
+    Some((NewTranscript::new(record.as_bytes()).ok()?, requests))
 }

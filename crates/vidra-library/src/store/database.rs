@@ -23,6 +23,9 @@ const MAX_GROUP: usize = 256;
 /// The number of connections for reading.
 const READERS: usize = 4;
 
+/// How many threads compute at the same time. The allocator has memory for each of them.
+const COMPUTING: usize = 1;
+
 /// How many writes may wait for the writer.
 const QUEUE: usize = 1024;
 
@@ -45,7 +48,13 @@ pub(crate) struct Database {
 }
 
 enum Mode {
-    File { path: PathBuf, writes: mpsc::Sender<Write>, readers: Arc<Readers> },
+    File {
+        path: PathBuf,
+        writes: mpsc::Sender<Write>,
+        readers: Arc<Readers>,
+        /// Permits for threads that compute.
+        computing: Arc<Semaphore>,
+    },
     Memory(Arc<Mutex<Connection>>),
 }
 
@@ -118,7 +127,8 @@ impl Database {
                 }
             })
             .map_err(unavailable)?;
-        let mode = Mode::File { path: path.to_owned(), writes, readers };
+        let computing = Arc::new(Semaphore::new(COMPUTING));
+        let mode = Mode::File { path: path.to_owned(), writes, readers, computing };
         Ok(Self { mode, counters, locks: Some(Arc::new(locks)) })
     }
 
@@ -196,6 +206,25 @@ impl Database {
                 read.await.map_err(Error::internal)?
             }
             Mode::Memory(connection) => in_read(&lock(connection), work),
+        }
+    }
+
+    /// Runs `work` that takes long without the database, on a thread that may block.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.mode {
+            Mode::File { computing, .. } => {
+                let permit = Arc::clone(computing).acquire_owned().await.map_err(Error::internal)?;
+                let done = tokio::task::spawn_blocking(move || {
+                    // Held by the thread, also when the caller leaves.
+                    let _permit = permit;
+                    work()
+                });
+                done.await.map_err(Error::internal)?
+            }
+            Mode::Memory(_) => work(),
         }
     }
 

@@ -25,8 +25,9 @@ pub(crate) struct NewTranscript {
 }
 
 impl NewTranscript {
-    pub(crate) fn new(transcript: &FullTranscript) -> vidra::Result<Self> {
-        Ok(Self { info: transcript.info.clone(), text: PackedText::new(transcript)? })
+    /// Compresses the record of a transcript, which takes a millisecond or more.
+    pub(crate) fn new(record: &[u8]) -> vidra::Result<Self> {
+        Ok(Self { info: FullTranscript::info_of_record(record)?, text: PackedText::new(record)? })
     }
 }
 

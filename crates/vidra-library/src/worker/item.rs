@@ -14,6 +14,9 @@ use crate::library::Library;
 use crate::store::leases::{self, LeasedItem, Work};
 use crate::store::transcripts::NewTranscript;
 
+/// The length of a record that is compressed on another thread. A shorter one takes less than a millisecond.
+const LARGE: usize = 256 << 10;
+
 /// The work on one item.
 pub(super) struct Task {
     library: Library,
@@ -37,7 +40,11 @@ impl Task {
     pub(super) async fn run(self) {
         let fetch = async {
             let query = &self.request.transcript;
-            NewTranscript::new(&self.vidra.full_transcript(self.item.video, query).await?.body)
+            let record = self.vidra.transcript_record(self.item.video, query).await?.body;
+            match record.len() < LARGE {
+                true => NewTranscript::new(&record),
+                false => self.library.database().compute(move || NewTranscript::new(&record)).await,
+            }
         };
         let fetched = AssertUnwindSafe(fetch).catch_unwind().await;
         let outcome = match fetched.unwrap_or_else(|_| Err(panicked())) {

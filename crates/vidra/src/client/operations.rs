@@ -299,6 +299,26 @@ impl Vidra {
         transcript::full(&self.services, &self.context(), id, query).await
     }
 
+    /// Fetches the record of a transcript, which [`FullTranscript::from_record`](crate::FullTranscript::from_record)
+    /// reads, for a program that stores transcripts: nothing is decoded and encoded again.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::transcript`].
+    ///
+    /// ```
+    /// use vidra::{FullTranscript, TranscriptQuery, VideoId};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let id = VideoId::parse("txManualAsr")?;
+    /// let record = vidra.transcript_record(id, &TranscriptQuery::default()).await?.body;
+    /// assert_eq!(FullTranscript::info_of_record(&record)?.track.language_name, "English");
+    /// # Ok(()) }
+    /// ```
+    pub async fn transcript_record(&self, id: VideoId, query: &TranscriptQuery) -> Result<Cached> {
+        self.services.read_record(&self.context(), &Lookup::Transcript(id, query.clone())).await
+    }
+
     /// Lists the caption tracks of a video. It needs no key and costs no units.
     ///
     /// ```

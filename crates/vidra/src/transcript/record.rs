@@ -82,6 +82,20 @@ impl FullTranscript {
         Ok(Self { info, chapters, cues })
     }
 
+    /// Reads the video and the track of a record, and nothing else. It is several times faster than reading everything.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`] if this part of the record is damaged.
+    pub fn info_of_record(record: &[u8]) -> Result<TranscriptInfo> {
+        #[derive(Deserialize)]
+        struct Head {
+            info: TranscriptInfo,
+        }
+        let head: Head = serde_json::from_slice(&record[border(record)..]).map_err(damaged)?;
+        Ok(head.info)
+    }
+
     /// The JSON of the lines, which is the beginning of a record. It reads nothing, so that a damaged record gives
     /// damaged lines.
     pub fn lines_of_record(record: &[u8]) -> &[u8] {
@@ -130,6 +144,7 @@ mod tests {
     fn a_record_is_read_back() {
         let record = transcript().to_record();
         assert_eq!(FullTranscript::from_record(&record).unwrap(), transcript());
+        assert_eq!(FullTranscript::info_of_record(&record).unwrap(), transcript().info);
         let lines = FullTranscript::lines_of_record(&record);
         let lines: Value = serde_json::from_slice(lines).unwrap();
         assert_eq!(lines[1]["text"], "ein Zeilen- umbruch – zwei");
