@@ -177,6 +177,11 @@ fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
 pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result<Vidra, String> {
+    builder(args, default_store)?.build().map_err(|error| described(&error))
+}
+
+/// The settings of the client that the flags describe.
+pub(crate) fn builder(args: &ClientArgs, default_store: &StoreLocation) -> Result<Builder, String> {
     let builder = args.cache.apply(settings(args)?, default_store)?;
     let mut builder =
         if args.demo { over_simulator(builder) } else { over_youtube(builder, args)? };
@@ -185,7 +190,7 @@ pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result
         None if args.demo => {}
         None => tracing::warn!("no state folder: the quota ledger ends with this process"),
     }
-    builder.build().map_err(|error| described(&error))
+    Ok(builder)
 }
 
 impl ClientArgs {
@@ -210,8 +215,9 @@ fn over_youtube(builder: Builder, args: &ClientArgs) -> Result<Builder, String> 
 
 /// A client of the built-in simulator.
 fn over_simulator(builder: Builder) -> Builder {
-    // Our ledger enforces the daily limits, because the simulator's day never ends.
-    let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
+    // The ledger enforces the daily limits of the flags.
+    let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX);
+    let simulator = simulator.system_time().build();
     builder
         .key(ApiKey::new(DEMO_KEY))
         .data_api_url(&format!("{DEMO_URL}/youtube/v3"))

@@ -41,11 +41,10 @@ impl FromStr for DatabaseLocation {
     }
 }
 
-/// The name of the file in the state folder.
-pub(crate) const FILE: &str = "library.db";
-
-/// The name of the demo's file, which must not mix with real transcripts.
-const DEMO_FILE: &str = "demo-library.db";
+/// The name of the file in the state folder. Transcripts of the demo must not mix with real ones.
+pub(crate) fn file_name(demo: bool) -> &'static str {
+    if demo { "demo-library.db" } else { "library.db" }
+}
 
 impl DatabaseArgs {
     /// Opens the file, and creates it if necessary.
@@ -66,7 +65,7 @@ impl DatabaseArgs {
         }
         let folder = state_dir.map(Path::to_owned).or_else(usual_state_dir);
         let none = || Failure::usage("there is no state folder: set --state-dir or --database");
-        Ok(folder.ok_or_else(none)?.join(if demo { DEMO_FILE } else { FILE }))
+        Ok(folder.ok_or_else(none)?.join(file_name(demo)))
     }
 }
 

@@ -1,15 +1,16 @@
-//! `vidra library`: the care of the library file, beside a running service.
+//! `vidra library`: maintenance of the library file, beside a running service.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use clap::builder::FalseyValueParser;
 use serde::Serialize;
 use serde_json::json;
-use vidra::VideoId;
 use vidra::format::span;
+use vidra::{Reason, VideoId};
 use vidra_library::{Check, Library, Stats};
 
 use crate::cache_args::StoreLocation;
@@ -29,6 +30,8 @@ pub(crate) enum LibraryCommand {
         json: bool,
     },
     /// Verify the file and the checksum of every transcript; exit code 1 if something is damaged
+    ///
+    /// --repair mends single transcripts. A damaged file needs a backup
     Check {
         #[command(flatten)]
         file: LibraryArgs,
@@ -60,7 +63,7 @@ pub(crate) enum LibraryCommand {
         #[command(flatten)]
         file: LibraryArgs,
     },
-    /// Remove everything about videos: their transcripts, and the cached answers
+    /// Remove the transcripts and the data of videos, and clear the cache store
     Forget {
         /// Ids or URLs of videos
         #[arg(required = true, value_name = "VIDEO", value_parser = VideoId::parse)]
@@ -141,7 +144,7 @@ pub(crate) fn run(command: &LibraryCommand) -> Result<(), Failure> {
             LibraryCommand::Export { to, file } => export(&file.open()?, to.as_deref()).await,
             LibraryCommand::Import { from, file } => import(&file.open_or_create()?, from).await,
             LibraryCommand::Forget { videos, file, cache } => {
-                forget(&file.open()?, videos, cache.as_ref()).await
+                forget(&file.open()?, videos, cache.as_ref(), file.demo).await
             }
             LibraryCommand::Vacuum { file } => vacuum(&file.open()?).await,
         }
@@ -158,7 +161,7 @@ async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
         path: String,
     }
     let stats = file.done(file.library.stats().await)?;
-    let (file_bytes, path) = (file.library.health().bytes, file.path.display().to_string());
+    let (file_bytes, path) = (file.library.file_bytes().await, file.path.display().to_string());
     if as_json {
         return print_json(&Answer { stats, file_bytes, path });
     }
@@ -174,7 +177,15 @@ async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
 }
 
 async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failure> {
-    let check = file.done(file.library.check(repair).await)?;
+    let checked = file.library.check(repair).await;
+    if let Err(error) = &checked
+        && error.reason() == Reason::LibraryDamaged
+    {
+        // The file itself, not a single transcript.
+        print_error(&format!("{}: the file is damaged; restore a backup", file.path.display()));
+        return Err(Failure::Reported(Exit::Missing));
+    }
+    let check = file.done(checked)?;
     if as_json {
         print_json(&check)?;
     }
@@ -202,15 +213,24 @@ async fn backup(file: &OpenFile, to: &Path) -> Result<(), Failure> {
 }
 
 async fn export(file: &OpenFile, to: Option<&Path>) -> Result<(), Failure> {
-    let mut out: Box<dyn Write> = match to {
-        Some(path) => {
-            refuse_existing(path)?;
-            let created = File::create_new(path);
-            Box::new(created.map_err(|error| cannot("write", path, &error))?)
-        }
-        None => Box::new(io::stdout()),
-    };
-    let mut out = BufWriter::new(&mut out);
+    let Some(to) = to else { return export_to(file, &mut io::stdout().lock()).await };
+    refuse_existing(to)?;
+    // It gets its name once it is complete.
+    let mut part = to.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let trouble = |error: io::Error| cannot("write", to, &error);
+    let mut options = File::options();
+    let mut out =
+        options.write(true).create(true).truncate(true).mode(0o600).open(&part).map_err(trouble)?;
+    let exported = export_to(file, &mut out).await;
+    let exported = exported.and_then(|()| out.sync_all().map_err(trouble));
+    let named = exported.and_then(|()| std::fs::rename(&part, to).map_err(trouble));
+    named.inspect_err(|_| drop(std::fs::remove_file(&part)))
+}
+
+async fn export_to(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut out = BufWriter::new(out);
     let (mut after, mut count) = (0, 0);
     loop {
         let (lines, last) = file.done(file.library.export(after).await)?;
@@ -247,8 +267,8 @@ async fn import(file: &OpenFile, from: &Path) -> Result<(), Failure> {
         if read.is_empty() {
             break;
         }
-        let stored = file.library.import(&read).await;
-        let before = format!("after {count} lines, which are stored");
+        let stored = file.library.import(&read, count).await;
+        let before = format!("the first {count} lines are stored");
         added += stored.map_err(|error| database::failure(from, &error).with_hint(&before))?;
         count += read.len();
     }
@@ -259,10 +279,11 @@ async fn forget(
     file: &OpenFile,
     videos: &[VideoId],
     cache: Option<&StoreLocation>,
+    demo: bool,
 ) -> Result<(), Failure> {
     let removed = file.done(file.library.forget(videos.to_vec()).await)?;
     print(&format!("removed {removed} transcripts of {} videos\n", videos.len()))?;
-    let usual = StoreLocation::user_default(true);
+    let usual = StoreLocation::user_default(!demo);
     let location = cache.unwrap_or(&usual);
     // A store cannot be searched for the answers of a video.
     if let Some(store) = location.existing()? {
@@ -279,9 +300,9 @@ async fn forget(
 }
 
 async fn vacuum(file: &OpenFile) -> Result<(), Failure> {
-    let before = file.library.health().bytes;
+    let before = file.library.file_bytes().await;
     file.done(file.library.vacuum().await)?;
-    print(&format!("{before} bytes before, {} now\n", file.library.health().bytes))
+    print(&format!("{before} bytes before, {} now\n", file.library.file_bytes().await))
 }
 
 fn refuse_existing(path: &Path) -> Result<(), Failure> {

@@ -248,6 +248,11 @@ impl Output {
         }
     }
 
+    /// Whether documents are changed before they are written: by a filter, or for a terminal.
+    pub(crate) fn shows_documents(&self) -> bool {
+        self.filter.is_some() || self.is_terminal
+    }
+
     /// Writes one JSON document, indented on a terminal.
     pub(crate) fn document(&mut self, json: &[u8]) -> Result<(), Failure> {
         if let Some(filter) = &self.filter {

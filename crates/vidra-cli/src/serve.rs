@@ -18,8 +18,8 @@ use vidra_sim::Kind;
 
 use crate::cache_args::StoreLocation;
 use crate::callers::{CallerArgs, Callers};
-use crate::client::{ClientArgs, SETTLE, client, state_dir};
-use crate::failure::{Exit, Failure};
+use crate::client::{ClientArgs, SETTLE, builder, state_dir};
+use crate::failure::{Exit, Failure, described};
 use crate::log::Log;
 use crate::open_files;
 use crate::runtime::runtime;
@@ -35,8 +35,9 @@ use reload::Reload;
 /// 25 seconds.
 const DRAIN: Duration = Duration::from_secs(21);
 
-/// How long the worker of jobs may take after the last connection is closed.
-const JOBS_STOP: Duration = Duration::from_secs(2);
+/// How long the worker of jobs may take after the last connection is closed: five seconds for work in flight, and the
+/// time to store what is left. It begins with the shutdown, so that it is not added to a long one.
+const JOBS_STOP: Duration = Duration::from_secs(7);
 
 /// The most connections of the operator's address.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -125,8 +126,12 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let address = inherited.service_address(args.listen);
     let callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
-    let library = args.library.open(state_dir.as_deref())?;
-    let vidra = client(&args.client, &StoreLocation::Memory)?;
+    let library = args.library.open(state_dir.as_deref(), &args.client)?;
+    let mut builder = builder(&args.client, &StoreLocation::Memory)?;
+    if let Some(fetched) = library.as_ref().and_then(|it| it.fetched.as_ref()) {
+        builder = builder.on_transcript(fetched.observer());
+    }
+    let vidra = builder.build().map_err(|error| described(&error))?;
     let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
@@ -177,7 +182,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         systemd::watch();
         systemd::ready();
         vidra_server::serve(listener, app, serving, stop, give_up).await;
-        // The worker stops when shutdown begins, so it has had its time.
+        // The worker began to stop with the shutdown.
         tokio::select! {
             biased;
             _ = timeout(JOBS_STOP, jobs) => {}

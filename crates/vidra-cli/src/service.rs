@@ -105,12 +105,13 @@ impl Service {
         is_quiet: bool,
         library: Option<Library>,
     ) -> Result<Self, Failure> {
-        let vidra = client(&args.client, &StoreLocation::user_default(args.client.is_youtube()))?;
+        let store = StoreLocation::user_default(args.client.is_youtube());
+        let vidra = client(&args.client, &store)?;
         // Without a cache of responses: a command sends each request once.
         let mut config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
         if let Some(library) = &library {
             let (file, worker) = (LibraryFile::new(library.clone()), args.worker_config());
-            config.library = Some(LibraryConfig { file, worker });
+            config.library = Some(LibraryConfig::new(file, worker));
             config.gate.on_loopback = true;
         }
         let app = Box::new(App::new(vidra.clone(), config));

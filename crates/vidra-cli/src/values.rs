@@ -16,6 +16,16 @@ pub(crate) enum OrOff<T> {
     At(T),
 }
 
+impl<T: Copy> OrOff<T> {
+    /// The value. `None` if it is off.
+    pub(crate) fn value(&self) -> Option<T> {
+        match self {
+            Self::Off => None,
+            Self::At(value) => Some(*value),
+        }
+    }
+}
+
 impl<T: FromStr> FromStr for OrOff<T> {
     type Err = T::Err;
 

@@ -101,7 +101,8 @@ async fn ended_at(library: &Library, id: JobId, most: usize) -> Vec<Duration> {
 async fn many_items() {
     let folder = folder();
     let library = open(&folder);
-    let (job, elapsed) = run(&library, client(Duration::ZERO), 32, playlist("PLsize20000", ITEMS, 20)).await;
+    let (job, elapsed) =
+        run(&library, client(Duration::ZERO), 32, playlist("PLsize20000", ITEMS, 20)).await;
     let health = library.health();
     let (per_second, per_commit) =
         (ITEMS as f64 / elapsed.as_secs_f64(), health.writes as f64 / health.commits as f64);
@@ -109,7 +110,7 @@ async fn many_items() {
         "{ITEMS} items: {per_second:.0} a second, {} succeeded, {} commits with {per_commit:.1} writes each, {:.0} MB",
         job.progress.succeeded,
         health.commits,
-        health.bytes as f64 / 1e6
+        library.file_bytes().await as f64 / 1e6
     );
     let stats = library.stats().await.unwrap();
     let hours = stats.seconds as f64 / 3600.0;

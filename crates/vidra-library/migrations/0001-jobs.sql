@@ -22,8 +22,11 @@ CREATE TABLE jobs (
     items INTEGER NOT NULL DEFAULT 0,
     succeeded INTEGER NOT NULL DEFAULT 0,
     failed INTEGER NOT NULL DEFAULT 0,
-    units INTEGER NOT NULL DEFAULT 0
+    units INTEGER NOT NULL DEFAULT 0,
+    -- Its rows are removed in several transactions.
+    is_deleted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE INDEX deleted_jobs ON jobs (number) WHERE is_deleted;
 CREATE INDEX jobs_of_owner ON jobs (owner, number);
 CREATE INDEX jobs_by_state ON jobs (state, number);
 CREATE INDEX active_jobs ON jobs (number) WHERE state IN ('queued', 'listing', 'running', 'waiting');
@@ -116,7 +119,7 @@ CREATE TABLE processes (
     started_at INTEGER NOT NULL
 ) STRICT;
 
--- Counters. `lease` is the last fencing number.
+-- Numbers. `lease` is the last fencing number; `burst` and `per_hour` are the pace of all egress addresses together.
 CREATE TABLE counters (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -144,6 +147,8 @@ CREATE TABLE transcripts (
     -- Empty unless it is a translation.
     translated_from TEXT NOT NULL,
     stored_at INTEGER NOT NULL,
+    -- The owner of the job that stored it first. Empty for the service itself.
+    owner TEXT NOT NULL,
     -- The length and the CRC-32 of the text before compression.
     length INTEGER NOT NULL,
     checksum INTEGER NOT NULL,
@@ -151,6 +156,22 @@ CREATE TABLE transcripts (
 ) STRICT;
 CREATE UNIQUE INDEX transcripts_by_track ON transcripts (video, language, is_auto_generated, translated_from);
 CREATE INDEX transcripts_by_age ON transcripts (stored_at);
+
+-- The bytes of the transcripts of each owner.
+CREATE TABLE owner_bytes (
+    owner TEXT PRIMARY KEY,
+    bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER transcript_added AFTER INSERT ON transcripts BEGIN
+    INSERT INTO owner_bytes (owner, bytes) VALUES (NEW.owner, length(NEW.text))
+        ON CONFLICT (owner) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER transcript_changed AFTER UPDATE OF text ON transcripts BEGIN
+    UPDATE owner_bytes SET bytes = bytes + length(NEW.text) - length(OLD.text) WHERE owner = NEW.owner;
+END;
+CREATE TRIGGER transcript_removed AFTER DELETE ON transcripts BEGIN
+    UPDATE owner_bytes SET bytes = bytes - length(OLD.text) WHERE owner = OLD.owner;
+END;
 
 -- Which transcript a request for a video has: languages, kind and translation decide the track.
 CREATE TABLE transcript_requests (

@@ -15,17 +15,21 @@ pub struct Estimate {
     pub videos: u64,
     /// The quota units for listing, at most.
     pub units: u64,
-    /// The hours at the pace of the service's addresses.
+    /// The hours at the pace of the service's addresses. Transcripts that the library has take no time.
     pub hours: f64,
-    /// The days of quota for the units, with the units that are left to interactive requests. 0 without units.
+    /// The days of quota for the units, after the daily reserve for interactive requests. 0 without units.
     pub quota_days: u64,
 }
 
 /// The number of entries on a page of a list. Each page costs one unit.
 const PAGE: u64 = 50;
 
+/// How many playlists and channels are read.
+const MAX_READ: u64 = 100;
+
 impl Estimate {
-    /// Estimates the cost of a job. `vidra` pays 1 unit for each playlist and channel whose size is not cached.
+    /// Estimates the cost of a job. `vidra` pays 1 unit for each playlist and channel whose size is not cached. Of more
+    /// than 100 it reads the first 100, and assumes that the others are as long on average.
     ///
     /// # Errors
     ///
@@ -38,35 +42,46 @@ impl Estimate {
     ) -> Result<Self> {
         let (mut videos, mut units) = (0, 0);
         let limit = request.limit.unwrap_or(u64::MAX);
+        let (mut read, mut total) = (0, 0);
         for source in sources {
+            units += u64::from(matches!(source, JobSource::Channel(_)));
             let size = match source {
                 JobSource::Video(_) => {
                     videos += 1;
                     continue;
                 }
+                _ if read == MAX_READ => total / MAX_READ,
                 JobSource::Playlist(id) => vidra.playlist_info(id).await?.item_count.unwrap_or(0),
-                JobSource::Channel(channel) => {
-                    units += 1;
-                    vidra.channel(channel).await?.video_count
-                }
+                JobSource::Channel(channel) => vidra.channel(channel).await?.video_count,
             };
+            if read < MAX_READ {
+                (read, total) = (read + 1, total + size);
+            }
             let wanted = size.min(limit.saturating_sub(videos));
             videos += wanted;
             units += wanted.div_ceil(PAGE).max(1);
         }
         let videos = videos.min(limit);
         let units = request.unit_budget.map_or(units, |budget| units.min(budget));
-        let addresses = vidra.addresses().all.max(1) as u64;
-        let hours = vidra.transcript_pace().map_or(0.0, |pace| hours(videos, addresses, pace));
+        // YouTube limits translations about ten times harder.
+        let part = if request.transcript.translate.is_some() { 10 } else { 1 };
+        let hours = background_pace(vidra)
+            .map_or(0.0, |(burst, per_hour)| hours(videos, burst / part, (per_hour / part).max(1)));
         Ok(Self { videos, units, hours, quota_days: units.div_ceil(units_per_day.max(1)) })
     }
 }
 
-/// The hours that so many transcripts take after the burst. Jobs leave a fifth of the burst to interactive requests.
-fn hours(videos: u64, addresses: u64, pace: Pace) -> f64 {
-    let burst = u64::from(pace.burst) * 4 / 5 * addresses;
-    let rate = f64::from(pace.per_hour.max(1)) * addresses as f64;
-    let hours = videos.saturating_sub(burst) as f64 / rate;
+/// The burst and the hourly pace of all egress addresses together, as jobs may use them: they leave a fifth of the burst
+/// to interactive requests. `None` without a limit.
+pub(crate) fn background_pace(vidra: &Vidra) -> Option<(u64, u64)> {
+    let addresses = vidra.addresses().all.max(1) as u64;
+    let Pace { burst, per_hour } = vidra.transcript_pace()?;
+    Some((u64::from(burst) * 4 / 5 * addresses, u64::from(per_hour) * addresses))
+}
+
+/// The hours that so many transcripts take after the burst.
+fn hours(videos: u64, burst: u64, per_hour: u64) -> f64 {
+    let hours = videos.saturating_sub(burst) as f64 / per_hour.max(1) as f64;
     (hours * 100.0).round() / 100.0
 }
 
@@ -76,9 +91,8 @@ mod tests {
 
     #[test]
     fn the_burst_takes_no_time() {
-        let pace = Pace { burst: 300, per_hour: 1_000 };
-        assert_eq!(hours(240, 1, pace), 0.0);
-        assert_eq!(hours(5_240, 1, pace), 5.0);
-        assert_eq!(hours(5_480, 2, pace), 2.5);
+        assert_eq!(hours(240, 240, 1_000), 0.0);
+        assert_eq!(hours(5_240, 240, 1_000), 5.0);
+        assert_eq!(hours(5_480, 480, 2_000), 2.5);
     }
 }

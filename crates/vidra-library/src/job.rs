@@ -14,6 +14,7 @@ use vidra::{Reason, VideoId};
 
 pub use event::{ItemEvent, JobEvent, ListedEvent, NumberedEvent, StateEvent};
 pub use id::JobId;
+pub(crate) use request::transcript_key;
 pub use request::{JobRequest, JobSource};
 
 /// The state of a job.

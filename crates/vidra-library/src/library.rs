@@ -33,24 +33,39 @@ struct Inner {
     limits: Limits,
 }
 
-/// The limits of one caller.
+/// The limits of a library. `None` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Unfinished jobs of one caller. `None` for no limit.
+    /// Unfinished jobs of one caller.
     pub unfinished_jobs: Option<u64>,
+    /// Bytes of the transcripts that the jobs of one caller have stored. Beyond it, new jobs are refused, and others
+    /// wait.
+    pub caller_bytes: Option<u64>,
+    /// Bytes of the file. Beyond it, nothing is stored and jobs wait; reading goes on.
+    pub file_bytes: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unfinished_jobs: Some(100) }
+        Self { unfinished_jobs: Some(100), caller_bytes: None, file_bytes: None }
     }
 }
 
 impl Limits {
     /// Sets the number of unfinished jobs of one caller.
     pub fn with_unfinished_jobs(self, unfinished_jobs: Option<u64>) -> Self {
-        Self { unfinished_jobs }
+        Self { unfinished_jobs, ..self }
+    }
+
+    /// Sets the bytes of the transcripts of one caller.
+    pub fn with_caller_bytes(self, caller_bytes: Option<u64>) -> Self {
+        Self { caller_bytes, ..self }
+    }
+
+    /// Sets the bytes of the file.
+    pub fn with_file_bytes(self, file_bytes: Option<u64>) -> Self {
+        Self { file_bytes, ..self }
     }
 }
 
@@ -131,7 +146,7 @@ impl Library {
     /// while another process uses it, [`Reason::LibraryDamaged`] if it is no library, and
     /// [`Reason::LibraryUnavailable`] if it cannot be read or written.
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
-        Ok(Self::new(Database::open(path)?, Arc::new(SystemClock), limits))
+        Self::open_with_clock(path, limits, Arc::new(SystemClock))
     }
 
     /// Opens a library file with another clock than the machine's.
@@ -140,7 +155,7 @@ impl Library {
     ///
     /// Those of [`Library::open`].
     pub fn open_with_clock(path: &Path, limits: Limits, clock: Arc<dyn Clock>) -> Result<Self> {
-        Ok(Self::new(Database::open(path)?, clock, limits))
+        Ok(Self::new(Database::open(path, limits.file_bytes)?, clock, limits))
     }
 
     /// A library in memory. It runs everything on the calling thread, for tests and simulations.
@@ -162,6 +177,10 @@ impl Library {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.inner.clock.now()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.inner.limits
     }
 
     pub(crate) fn changes(&self) -> &Changes {

@@ -87,17 +87,10 @@ pub struct ResultSummary {
     pub job_id: JobId,
     /// The state of the job when the results were requested. There may be more results later if the job has not ended.
     pub state: JobState,
-    /// The number of items with a transcript.
+    /// The number of results with a transcript.
     pub succeeded: u64,
-    /// The number of failed items.
+    /// The number of results without one. A transcript that was removed from the library is missing here too.
     pub failed: u64,
-}
-
-impl ResultSummary {
-    fn new(job: &Job) -> Self {
-        let failed = job.progress.failed.values().sum();
-        Self { job_id: job.id, state: job.state, succeeded: job.progress.succeeded, failed }
-    }
 }
 
 /// A line of NDJSON.
@@ -114,7 +107,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Reason::JobNotFound`]. The stream ends with an error if a page cannot be read, for example because the job was
+    /// [`Reason::JobNotFound`], and [`Reason::InvalidInput`] for an archive of more than 200,000 files. The stream ends with an error if a page cannot be read, for example because the job was
     /// deleted meanwhile. An item whose stored text is damaged is a failed result.
     pub async fn write_results(
         &self,
@@ -122,7 +115,9 @@ impl Library {
         access: &Access,
         form: ResultForm,
     ) -> Result<impl Stream<Item = Result<Bytes>> + Send + use<>> {
-        let summary = ResultSummary::new(&self.job(id, access).await?);
+        let job = self.job(id, access).await?;
+        check_size(&job, &form)?;
+        let summary = ResultSummary { job_id: id, state: job.state, succeeded: 0, failed: 0 };
         let pages = Pages {
             library: self.clone(),
             id,
@@ -140,6 +135,20 @@ impl Library {
             }
         }))
     }
+}
+
+/// The largest number of files in an archive. The directory at its end is in memory.
+const MAX_FILES: u64 = 200_000;
+
+/// Refuses an archive with too many files.
+fn check_size(job: &Job, form: &ResultForm) -> Result<()> {
+    let ResultForm::Zip(kinds) = form else { return Ok(()) };
+    let results = job.progress.succeeded + job.progress.failed.values().sum::<u64>();
+    if results * kinds.len().max(1) as u64 <= MAX_FILES {
+        return Ok(());
+    }
+    let fault = format!("format: an archive has at most {MAX_FILES} files; use ndjson");
+    Err(Error::invalid("The archive would have too many files", vec![fault]))
 }
 
 /// The pages of a job that are read and written one after the other.
@@ -164,11 +173,8 @@ impl Pages {
             let last = page.last().map(|result| result.item.position);
             self.after = last.unwrap_or(self.after);
             // Rendering and compressing a page takes milliseconds.
-            let written = tokio::task::spawn_blocking(move || {
-                let chunks = writer.write(page)?;
-                Ok::<_, Error>((chunks, writer))
-            });
-            let (chunks, writer) = written.await.map_err(Error::internal)??;
+            let write = move || Ok((writer.write(page)?, writer));
+            let (chunks, writer) = self.library.database().compute(write).await?;
             self.ready.extend(chunks.into_iter().filter(|it| !it.is_empty()).map(Bytes::from));
             self.writer = last.map(|_| writer);
         }
@@ -222,6 +228,10 @@ impl Writer {
             chunks.push(self.head()?);
         }
         for result in page {
+            match outcome(&result) {
+                Ok(_) => self.summary.succeeded += 1,
+                Err(_) => self.summary.failed += 1,
+            }
             chunks.push(self.result(result)?);
             self.is_first = false;
         }
@@ -234,11 +244,10 @@ impl Writer {
     fn head(&mut self) -> Result<Vec<u8>> {
         match &mut self.form {
             FormWriter::Json => {
-                let mut head = json(&self.summary)?;
-                // The results are the last member of the object.
-                head.pop();
-                head.extend_from_slice(b",\"results\":[");
-                Ok(head)
+                let ResultSummary { job_id, state, .. } = &self.summary;
+                let head =
+                    format!(r#"{{"jobId":"{job_id}","state":"{}","results":["#, state.word());
+                Ok(head.into_bytes())
             }
             FormWriter::Csv(csv) => Ok(csv.take()),
             FormWriter::Ndjson | FormWriter::Zip { .. } => Ok(vec![]),
@@ -282,7 +291,11 @@ impl Writer {
 
     fn tail(&mut self) -> Result<Vec<u8>> {
         match &mut self.form {
-            FormWriter::Json => Ok(b"]}".to_vec()),
+            // The totals are known at the end.
+            FormWriter::Json => {
+                let ResultSummary { succeeded, failed, .. } = &self.summary;
+                Ok(format!(r#"],"succeeded":{succeeded},"failed":{failed}}}"#).into_bytes())
+            }
             FormWriter::Ndjson => {
                 let mut line = json(&Line::Summary(&self.summary))?;
                 line.push(b'\n');
@@ -307,7 +320,10 @@ fn outcome(stored: &StoredResult) -> Result<&FullTranscript> {
             let (reason, message) = match (stored.item.reason, &stored.item.error) {
                 (Some(reason), message) => (reason, message.clone().unwrap_or_default()),
                 // It succeeded, and its text has gone.
-                _ => (Reason::NotFound, "The transcript was removed from the library".to_owned()),
+                _ => {
+                    let message = "The transcript was removed from the library";
+                    (Reason::TranscriptRemoved, message.to_owned())
+                }
             };
             Err(Error::new(reason, message))
         }

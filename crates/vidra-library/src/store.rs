@@ -1,8 +1,9 @@
-//! The SQLite file: transactions, locks, migrations. All SQL is in this room.
+//! The SQLite file: transactions, locks, migrations. All SQL is in this module.
 
 mod connect;
 mod database;
 mod error;
+pub(crate) mod eta;
 pub(crate) mod events;
 pub(crate) mod items;
 pub(crate) mod jobs;

@@ -20,8 +20,10 @@ use std::time::Duration;
 use tokio::time::{sleep, sleep_until};
 use vidra::{Error, Reason, Result, Vidra};
 
+use crate::estimate::background_pace;
 use crate::job::JobId;
 use crate::library::{Access, Library};
+use crate::store::eta;
 use crate::store::leases::Lease;
 use session::Session;
 
@@ -96,6 +98,8 @@ impl Worker {
     /// Runs these jobs until `stop` resolves. All jobs if there are none.
     async fn run_jobs(&self, only: &[JobId], stop: impl Future<Output = ()>) -> Result<()> {
         let (process, _lock) = self.library.register(only).await?;
+        let pace = background_pace(&self.vidra);
+        self.library.database().write(move |it| eta::set_pace(it, pace)).await?;
         let mut session = Session::new(self, only, process).await;
         let mut stop = std::pin::pin!(stop);
         let mut egress = self.vidra.egress_changes();
@@ -159,6 +163,9 @@ impl Worker {
 /// How long a task waits before it writes again to a disk that fails.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
+/// How long a task waits before it writes again to a damaged file.
+const DAMAGED_PAUSE: Duration = Duration::from_secs(60);
+
 /// Repeats a write while the disk fails, so that nothing that was fetched is lost. `None` after another error, which is
 /// logged: the session frees the lease then.
 async fn until_stored<T, F>(lease: Lease, write: impl Fn() -> F) -> Option<T>
@@ -169,6 +176,8 @@ where
         match write().await {
             Ok(done) => return Some(done),
             Err(error) if error.reason() == Reason::LibraryUnavailable => sleep(DISK_PAUSE).await,
+            // Until an operator has repaired or replaced the file. Fetching again would not help.
+            Err(error) if error.reason() == Reason::LibraryDamaged => sleep(DAMAGED_PAUSE).await,
             Err(error) => {
                 let (job, position) = (lease.job, lease.position);
                 let (reason, source) = (error.reason().code(), std::error::Error::source(&error));

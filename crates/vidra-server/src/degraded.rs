@@ -112,10 +112,8 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
         .collect()
 }
 
-/// Whether the library file could not be opened, or the last transaction failed because of the disk.
 fn is_library_failing(state: &AppState) -> bool {
-    let library = state.library.as_ref().map(|config| config.file.get());
-    library.is_some_and(|library| library.map_or(true, |it| it.health().is_failing))
+    state.library.as_ref().is_some_and(|config| config.file.is_failing())
 }
 
 /// The certificate, if it expires soon or has expired.

@@ -1,43 +1,63 @@
 //! Runs the jobs of the library as a part of the service.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::sleep;
-use vidra::Vidra;
+use vidra::{Error, Vidra};
 use vidra_library::{Payers, Worker};
 
 use crate::library::LibraryConfig;
 use crate::state::AppState;
 
-/// How long the worker waits after it could not start.
+/// How long the worker waits after it has failed.
 const RESTART: Duration = Duration::from_secs(30);
 
-/// Runs jobs until graceful shutdown begins. Then it gives back what it has not finished. Returns at once if the service
-/// has no library.
+/// Runs jobs, and stores the transcripts of other requests, until graceful shutdown begins. Then it gives back what it
+/// has not finished. Returns at once if the service has no library.
 pub(crate) async fn run(state: AppState) {
-    let Some(LibraryConfig { file, worker: config }) = &state.library else { return };
+    let Some(LibraryConfig { file, worker: config, fetched }) = &state.library else { return };
     let shutdown = || state.drain.clone().has_lasted(Duration::ZERO);
     let library = tokio::select! {
         biased;
         library = file.opened() => library,
         () = shutdown() => return,
     };
-    let worker = Worker::new(library, state.vidra.clone(), payers(&state), *config);
-    // A full disk prevents the start, and may have room later.
-    while let Err(error) = worker.run(shutdown()).await {
-        note_failure(&error);
-        tokio::select! {
-            biased;
-            () = shutdown() => return,
-            () = sleep(RESTART) => {}
+    let worker = Worker::new(library.clone(), state.vidra.clone(), payers(&state), *config);
+    let jobs = async {
+        // A full disk prevents the start, and may have room later. A bug must not stop all jobs for ever.
+        loop {
+            let run = AssertUnwindSafe(worker.run(shutdown())).catch_unwind().await;
+            match run.unwrap_or_else(|_| Err(Error::internal("the job worker panicked"))) {
+                Ok(()) => return,
+                Err(error) => note_failure(&error),
+            }
+            file.note_worker(true);
+            tokio::select! {
+                biased;
+                () = shutdown() => return,
+                () = sleep(RESTART) => {}
+            }
+            file.note_worker(false);
         }
-    }
+    };
+    let others = async {
+        if let Some(fetched) = fetched {
+            fetched.store(&library, shutdown()).await;
+        }
+    };
+    tokio::join!(jobs, others);
 }
 
 fn note_failure(error: &vidra::Error) {
     let source = std::error::Error::source(error);
-    tracing::error!(reason = error.reason().code(), source, "job worker not started");
+    tracing::error!(
+        reason = error.reason().code(),
+        source,
+        "job worker stopped, it starts again in 30 seconds"
+    );
 }
 
 /// The client that pays for the jobs of a caller.

@@ -22,6 +22,7 @@
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
 //! - `library`: the library file, which may not be available yet
+//! - `keeper`: stores transcripts that were fetched without a job
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: renders and logs every response, and answers from the response cache before routing
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
@@ -51,6 +52,7 @@ pub mod gate;
 mod hot;
 mod items;
 mod jobs;
+mod keeper;
 mod layers;
 mod library;
 mod log_sink;
@@ -72,6 +74,7 @@ pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
 pub use config_file::read_config_file;
 pub use hot::AccessLog;
+pub use keeper::FetchedTranscripts;
 pub use library::{LibraryConfig, LibraryFile};
 pub use log_sink::LogSink;
 pub use reloads::Reloads;

@@ -1,6 +1,7 @@
 //! The library file of the service. The service starts without it if the disk fails.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use tokio::time::sleep;
 use vidra::{Error, Reason, Result};
 use vidra_library::{Library, WorkerConfig};
 
-/// How often a file is tried that could not be opened.
+use crate::keeper::FetchedTranscripts;
+
+/// The interval between attempts to open the file.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// The library of a service, and how its jobs run.
@@ -19,6 +22,15 @@ pub struct LibraryConfig {
     pub file: LibraryFile,
     /// How jobs run.
     pub worker: WorkerConfig,
+    /// The transcripts of other requests, if the library stores them too.
+    pub fetched: Option<FetchedTranscripts>,
+}
+
+impl LibraryConfig {
+    /// A library that stores the transcripts of jobs alone.
+    pub fn new(file: LibraryFile, worker: WorkerConfig) -> Self {
+        Self { file, worker, fetched: None }
+    }
 }
 
 /// A library file that may not be available yet. Clones share it.
@@ -27,19 +39,40 @@ pub struct LibraryFile(Arc<Shared>);
 
 struct Shared {
     library: OnceLock<Library>,
+    /// Whether the worker of jobs has failed, and starts again later.
+    is_worker_failing: AtomicBool,
     open: Box<dyn Fn() -> Result<Library> + Send + Sync>,
 }
 
 impl LibraryFile {
     /// An open library.
     pub fn new(library: Library) -> Self {
-        let shared = Shared { library: library.into(), open: Box::new(|| Err(unavailable())) };
-        Self(Arc::new(shared))
+        Self::with(library.into(), || Err(unavailable()))
     }
 
     /// A library that cannot be opened now. The service tries `open`, which may block, every 30 seconds.
     pub fn unavailable(open: impl Fn() -> Result<Library> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Shared { library: OnceLock::new(), open: Box::new(open) }))
+        Self::with(OnceLock::new(), open)
+    }
+
+    fn with(
+        library: OnceLock<Library>,
+        open: impl Fn() -> Result<Library> + Send + Sync + 'static,
+    ) -> Self {
+        let is_worker_failing = AtomicBool::new(false);
+        Self(Arc::new(Shared { library, is_worker_failing, open: Box::new(open) }))
+    }
+
+    /// Notes whether the worker of jobs has failed.
+    pub(crate) fn note_worker(&self, is_failing: bool) {
+        self.0.is_worker_failing.store(is_failing, Ordering::Relaxed);
+    }
+
+    /// Whether the file could not be opened, the last transaction failed, or the worker of jobs has failed.
+    pub(crate) fn is_failing(&self) -> bool {
+        let library = self.0.library.get();
+        library.is_none_or(|library| library.health().is_failing)
+            || self.0.is_worker_failing.load(Ordering::Relaxed)
     }
 
     /// The library.

@@ -28,10 +28,10 @@ const MAX_ADDRESSES: usize = 50;
 pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     let library = state.library.as_ref().and_then(|config| config.file.get().ok());
     // The page leaves out what comes too late.
-    let (cache, quota, jobs) = tokio::join!(
+    let (cache, quota, figures) = tokio::join!(
         timeout(REPORT_TIMEOUT, vidra.cache_report()),
         degraded::quota(vidra),
-        timeout(REPORT_TIMEOUT, job_figures(library)),
+        timeout(REPORT_TIMEOUT, library_figures(library)),
     );
     let mut page = Page::default();
     page.each(&table::BUILD_INFO, [(env!("CARGO_PKG_VERSION"), 1)]);
@@ -55,8 +55,11 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         let exhausted = buckets().map(|bucket| (bucket.name, u32::from(bucket.remaining == 0)));
         page.each(&table::QUOTA_EXHAUSTED, exhausted);
     }
+    if let Some(fetched) = state.library.as_ref().and_then(|config| config.fetched.as_ref()) {
+        page.each(&table::LIBRARY_KEPT, fetched.outcomes());
+    }
     if let Some(library) = library {
-        write_library(&mut page, library, jobs.ok().flatten().as_ref());
+        write_library(&mut page, library, figures.ok().flatten().as_ref());
     }
     write_reloads(&mut page, &state.reloads);
     let mut family = page.family(&table::CERTIFICATE_EXPIRY);
@@ -111,20 +114,21 @@ fn write_service(page: &mut Page, counters: &Counters) {
     page.each(&table::LIMITED, refused.counts());
 }
 
-/// The figures of jobs. `None` without a library, or if it cannot be read.
-async fn job_figures(library: Option<&Library>) -> Option<JobFigures> {
-    library?.job_figures().await.ok()
+/// The figures of jobs and the size of the file. `None` without a library, or if it cannot be read.
+async fn library_figures(library: Option<&Library>) -> Option<(JobFigures, u64)> {
+    let library = library?;
+    Some((library.job_figures().await.ok()?, library.file_bytes().await))
 }
 
-fn write_library(page: &mut Page, library: &Library, jobs: Option<&JobFigures>) {
-    if let Some(JobFigures { jobs, items, waiting, .. }) = jobs {
+fn write_library(page: &mut Page, library: &Library, figures: Option<&(JobFigures, u64)>) {
+    if let Some((JobFigures { jobs, items, waiting, .. }, bytes)) = figures {
+        page.one(&table::LIBRARY_BYTES, *bytes);
         page.each(&table::JOBS, jobs.iter().map(|(state, count)| (state.word(), count)));
         page.each(&table::JOB_ITEMS, items.iter().map(|(state, count)| (state.word(), count)));
         let waiting = waiting.iter().map(|(reason, count)| (reason.code(), count));
         page.each(&table::JOB_RESOURCES, waiting);
     }
     let health = library.health();
-    page.one(&table::LIBRARY_BYTES, health.bytes);
     page.one(&table::LIBRARY_TRANSACTIONS, health.commits);
     page.one(&table::LIBRARY_WRITES, health.writes);
     page.one(&table::LIBRARY_SLOW, health.slow);

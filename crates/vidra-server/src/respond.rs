@@ -81,14 +81,15 @@ pub(crate) fn with_spooled(response: Response, body: Arc<SpooledBody>) -> Respon
     let length = body.length();
     let mut response = response.map(|_| Body::from_stream(body.pieces()));
     response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
-    response.extensions_mut().insert(SentInPieces { length });
+    response.extensions_mut().insert(SentInPieces { length: Some(length) });
     response
 }
 
-/// Marks a response whose body of known length is read while it is sent.
+/// Marks a response whose body is read while it is sent.
 #[derive(Clone, Copy)]
 pub(crate) struct SentInPieces {
-    pub(crate) length: u64,
+    /// `None` if only the end of the body tells.
+    pub(crate) length: Option<u64>,
 }
 
 /// The type of a JSON document.

@@ -30,6 +30,8 @@ pub(crate) struct AppState {
     /// The batches that each caller runs.
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
+    /// The connections with which each caller follows jobs.
+    followers: Arc<Slots<CallerId>>,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<RefreshBudget>,
     /// Budgets and usage of callers, which may have a file.
@@ -48,6 +50,9 @@ pub(crate) struct AppState {
     /// The document that `GET /openapi.json` serves, rendered at the first request.
     pub(crate) document: Arc<LazyLock<StaticBody, RenderDocument>>,
 }
+
+/// How many jobs a caller can follow at the same time. Each connection reads the file at least once a second.
+const FOLLOWERS_PER_CALLER: usize = 50;
 
 type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
 
@@ -71,6 +76,7 @@ impl AppState {
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
+            followers: Arc::default(),
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             allowances: Arc::clone(config.gate.allowances()),
             open_account: config.gate.open_account(),
@@ -86,6 +92,11 @@ impl AppState {
     /// Takes a slot for a batch, so that one caller cannot take the slots of all others.
     pub(crate) fn batch_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
         self.batches.take(caller, self.batches_per_caller)
+    }
+
+    /// Takes a slot for a connection that follows a job, which may last for days.
+    pub(crate) fn follower_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
+        self.followers.take(caller, FOLLOWERS_PER_CALLER)
     }
 
     /// The slots that a caller's tools take for their batches.

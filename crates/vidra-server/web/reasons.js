@@ -100,6 +100,23 @@ const REASONS = {
     group: ['was refused: too many jobs', 'were refused: too many jobs'],
     retry: true,
   },
+  too_many_followers: {
+    advice: 'Close other pages and programs that follow jobs.',
+    group: ['was refused: too many connections follow jobs', 'were refused: too many connections follow jobs'],
+    retry: true,
+    wait: true,
+  },
+  library_limit_reached: {
+    advice: 'The operator of this service can give you more room.',
+    group: ['waits for room in the library', 'wait for room in the library'],
+    retry: true,
+    wait: true,
+  },
+  transcript_removed: {
+    heading: 'Transcript removed',
+    advice: 'Start a job for the video again.',
+    group: ['was removed from the library', 'were removed from the library'],
+  },
   too_many_sources: {
     advice: 'Start several jobs with fewer sources.',
     group: ['was refused: too many sources', 'were refused: too many sources'],

@@ -116,6 +116,7 @@
 //! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
 //! - `search`: the models of searches
 //! - `chart`: the models of charts
+//! - `member`: members of the JSON that callers send
 //! - `list`: [`Page`]: lists that are read page by page, and their cursors
 //! - `feed`: the public feeds of channels and playlists
 //! - `playlist`: the models of playlists
@@ -174,6 +175,7 @@ mod ident;
 mod language;
 mod lenient;
 mod list;
+pub mod member;
 mod playlist;
 #[cfg(feature = "client")]
 mod quota;

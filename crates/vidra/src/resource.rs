@@ -18,6 +18,7 @@ pub(crate) mod video;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Cached, Fetch, Fetched, Key};
@@ -26,6 +27,7 @@ use crate::data_api::{DataApi, wire};
 use crate::error::{Error, Reason, Result};
 use crate::ident::{ChannelRef, VideoId};
 use crate::spool::{Body, Spool};
+use crate::transcript::TranscriptQuery;
 use crate::transport::BoxFuture;
 use crate::video::{Include, Video};
 use crate::web::{Web, WebRequestKind};
@@ -48,7 +50,12 @@ pub(crate) struct Services {
     pub(crate) spool: Spool,
     /// Whether a search is allowed if no cheaper lookup finds a channel.
     pub(crate) may_search: bool,
+    /// Called with each transcript that is fetched for an interactive request or a batch.
+    pub(crate) on_transcript: Option<OnTranscript>,
 }
+
+/// Called with a fetched transcript: the video, the query, and the record.
+pub(crate) type OnTranscript = Box<dyn Fn(VideoId, &TranscriptQuery, &Bytes) + Send + Sync>;
 
 impl Services {
     pub(crate) fn new(
@@ -75,6 +82,7 @@ impl Services {
             walks: Walks::default(),
             spool,
             may_search,
+            on_transcript: None,
         }
     }
 

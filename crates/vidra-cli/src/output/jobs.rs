@@ -29,7 +29,7 @@ pub(crate) struct JobView {
     succeeded: u64,
     failed: BTreeMap<String, u64>,
     pending: u64,
-    units: u64,
+    pub(crate) units: u64,
     eta_seconds: Option<u64>,
     pub(crate) version: u64,
     source_count: u64,
@@ -53,6 +53,12 @@ impl JobView {
     /// Whether the job does not continue by itself.
     pub(crate) fn has_stopped(&self) -> bool {
         matches!(self.state.as_str(), "completed" | "cancelled" | "failed" | "paused")
+    }
+
+    /// Whether it waits for a resource that is still unavailable. A stored wait may be over, if nobody works on the job.
+    pub(crate) fn waits(&self) -> bool {
+        let until = self.waiting.as_ref().and_then(|wait| wait.until.parse::<Timestamp>().ok());
+        self.state == "waiting" && until.is_none_or(|until| until > Timestamp::now())
     }
 
     /// The number of items that have ended.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use vidra::Reason;
 use vidra_library::{Limits, WorkerConfig};
-use vidra_server::{LibraryConfig, LibraryFile};
+use vidra_server::{FetchedTranscripts, LibraryConfig, LibraryFile};
 
-use crate::database::{DatabaseLocation, FILE, create_or_open};
+use crate::client::ClientArgs;
+use crate::database::{DatabaseLocation, create_or_open, file_name};
 use crate::failure::described;
-use crate::values::{OrOff, at_least_one, time, units};
+use crate::values::{OrOff, at_least_one, bytes, time, units};
 
 /// The heading of these settings in the help.
 pub(crate) const LIBRARY_SETTINGS: &str = "Library and jobs";
@@ -26,17 +27,66 @@ pub(crate) struct LibraryArgs {
     #[arg(long, env = "VIDRA_JOB_CONCURRENCY", value_name = "COUNT", default_value_t = 8, value_parser = at_least_one)]
     pub(crate) job_concurrency: usize,
 
-    /// Units of a day that jobs leave to other requests
-    #[arg(long, env = "VIDRA_JOB_RESERVE_UNITS", value_name = "UNITS", default_value_t = 2_000, value_parser = units)]
-    pub(crate) job_reserve_units: u32,
+    /// Units of a day that jobs leave to other requests [default: a fifth of --quota-limit, which is 2000]
+    #[arg(long, env = "VIDRA_JOB_RESERVE_UNITS", value_name = "UNITS", value_parser = units)]
+    pub(crate) job_reserve_units: Option<u32>,
 
     /// Maximum number of unfinished jobs of one key; more get 429. Without keys it applies to all callers together
     #[arg(long, env = "VIDRA_JOBS_PER_CALLER", value_name = "COUNT", default_value_t = 100, value_parser = at_least_one)]
     pub(crate) jobs_per_caller: usize,
 
-    /// How long the library keeps transcripts, such as 90d, or off to keep them for ever; a plain number is seconds
+    /// Maximum size of the library file, such as 20GB, or off; beyond it nothing is stored and jobs wait
+    #[arg(long, env = "VIDRA_LIBRARY_MAX_SIZE", value_name = "SIZE", default_value = "off", value_parser = size)]
+    pub(crate) library_max_size: OrOff<u64>,
+
+    /// Maximum size of the transcripts that the jobs of one key have stored, such as 2GB, or off; beyond it its jobs wait
+    #[arg(long, env = "VIDRA_LIBRARY_SIZE_PER_CALLER", value_name = "SIZE", default_value = "off", value_parser = size)]
+    pub(crate) library_size_per_caller: OrOff<u64>,
+
+    /// Transcripts that the library stores: those of jobs, or all that the service fetches
+    #[arg(long, env = "VIDRA_LIBRARY_KEEP", value_name = "WHICH", default_value = "jobs")]
+    pub(crate) library_keep: Keep,
+
+    /// How long the library stores transcripts, such as 90d, or off for no limit; a plain number is seconds
     #[arg(long, env = "VIDRA_LIBRARY_RETENTION", value_name = "TIME", default_value = "off", value_parser = retention)]
     pub(crate) library_retention: OrOff<Duration>,
+}
+
+/// The units of a day that jobs leave to other requests.
+///
+/// # Errors
+///
+/// If jobs could never spend anything.
+pub(crate) fn reserve_units(given: Option<u32>, quota_limit: u32) -> Result<u32, String> {
+    match given {
+        None => Ok(quota_limit / 5),
+        Some(units) if units < quota_limit || quota_limit == 0 => Ok(units),
+        Some(units) => Err(format!(
+            "--job-reserve-units {units} leaves nothing to jobs: it must be less than --quota-limit {quota_limit}"
+        )),
+    }
+}
+
+/// The transcripts that the library stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Keep {
+    /// Those of jobs
+    Jobs,
+    /// All that the service fetches
+    All,
+}
+
+/// The smallest size of a library: the file without transcripts has about 200 KB.
+const MIN_SIZE: u64 = 1 << 20;
+
+/// A size of at least 1 MB, or `off`.
+fn size(text: &str) -> Result<OrOff<u64>, String> {
+    if text == "off" {
+        return Ok(OrOff::Off);
+    }
+    let wrong = || "expected a size of at least 1MB, such as 20GB, or off".to_owned();
+    let size = bytes(text).map_err(|_| wrong())?;
+    if size < MIN_SIZE { Err(wrong()) } else { Ok(OrOff::At(size)) }
 }
 
 /// A time of at least a second, or `off`.
@@ -56,17 +106,25 @@ impl LibraryArgs {
     /// # Errors
     ///
     /// If the file is damaged, belongs to a newer release, or cannot be migrated now.
-    pub(crate) fn open(&self, state_dir: Option<&Path>) -> Result<Option<LibraryConfig>, String> {
+    pub(crate) fn open(
+        &self,
+        state_dir: Option<&Path>,
+        client: &ClientArgs,
+    ) -> Result<Option<LibraryConfig>, String> {
+        let reserve_units = reserve_units(self.job_reserve_units, client.quota_limit)?;
         let path = match (&self.database, state_dir) {
             (Some(DatabaseLocation::Off), _) => return Ok(None),
             (Some(DatabaseLocation::File(path)), _) => path.clone(),
-            (None, Some(folder)) => folder.join(FILE),
+            (None, Some(folder)) => folder.join(file_name(client.demo)),
             (None, None) => {
                 tracing::info!("no state folder: the library is off");
                 return Ok(None);
             }
         };
-        let limits = Limits::default().with_unfinished_jobs(Some(self.jobs_per_caller as u64));
+        let limits = Limits::default()
+            .with_unfinished_jobs(Some(self.jobs_per_caller as u64))
+            .with_caller_bytes(self.library_size_per_caller.value())
+            .with_file_bytes(self.library_max_size.value());
         let file = match create_or_open(&path, limits) {
             Ok(library) => LibraryFile::new(library),
             Err(error) if error.reason() == Reason::LibraryUnavailable => {
@@ -82,15 +140,12 @@ impl LibraryArgs {
                 ));
             }
         };
-        let retention = match self.library_retention {
-            OrOff::At(time) => Some(time),
-            OrOff::Off => None,
-        };
         let worker = WorkerConfig::default()
             .with_concurrency(self.job_concurrency)
-            .with_reserve_units(self.job_reserve_units)
-            .with_retention(retention);
-        Ok(Some(LibraryConfig { file, worker }))
+            .with_reserve_units(reserve_units)
+            .with_retention(self.library_retention.value());
+        let fetched = (self.library_keep == Keep::All).then(FetchedTranscripts::default);
+        Ok(Some(LibraryConfig { fetched, ..LibraryConfig::new(file, worker) }))
     }
 }
 
@@ -104,6 +159,23 @@ mod tests {
         assert_eq!(retention("90d"), Ok(OrOff::At(Duration::from_secs(90 * 86_400))));
         for text in ["", "0", "x", "-1"] {
             assert!(retention(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn jobs_always_have_a_share_of_the_quota() {
+        assert_eq!(reserve_units(None, 10_000), Ok(2_000));
+        assert_eq!(reserve_units(None, 1_000), Ok(200));
+        assert_eq!(reserve_units(Some(0), 1_000), Ok(0));
+        assert!(reserve_units(Some(1_000), 1_000).is_err());
+    }
+
+    #[test]
+    fn sizes_are_parsed() {
+        assert_eq!(size("off"), Ok(OrOff::Off));
+        assert_eq!(size("2GB"), Ok(OrOff::At(2 << 30)));
+        for text in ["", "0", "512KB", "x"] {
+            assert!(size(text).is_err(), "{text}");
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Parses the JSON of a job request, and reports all faults at once.
 
-use jiff::Timestamp;
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
-use vidra::{
-    CaptionKind, DateRange, Error, LanguageCode, Languages, Reason, Result, TranscriptQuery,
-};
+use vidra::member::{self, boolean, captions, language, languages, number};
+use vidra::{DateRange, Error, Reason, Result, TranscriptQuery};
 
 use super::request::{JobRequest, JobSource};
 
 /// The maximum number of sources in a JSON request.
 pub(crate) const MAX_SOURCES: usize = 500;
 
-/// The maximum number of videos in a list.
+/// The maximum number of sources in a list.
 pub(crate) const MAX_VIDEOS: usize = 50_000;
 
 /// The maximum number of items that one job runs at once.
@@ -59,22 +59,31 @@ impl JobRequest {
         finish(faults, request)
     }
 
-    /// Parses a list of videos: one id or link a line, or one JSON text or object with `id` a line. Empty lines are
-    /// ignored.
+    /// Parses a list of sources: one id or link a line, or one JSON text or object with `id` a line. At most 500 of them
+    /// are playlists and channels. Empty lines are ignored.
     ///
     /// # Errors
     ///
     /// [`Reason::InvalidInput`] with one detail for each of the first 20 faults, and [`Reason::TooManySources`].
     pub fn parse_list(text: &str) -> Result<Vec<JobSource>> {
         const SHOWN: usize = 20;
-        let (mut sources, mut faults) = (vec![], vec![]);
+        let (mut sources, mut faults, mut seen) = (vec![], vec![], HashSet::new());
+        let mut lists = 0;
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-        for (number, line) in lines {
-            if sources.len() >= MAX_VIDEOS {
+        for (count, (number, line)) in lines.enumerate() {
+            if count >= MAX_VIDEOS {
                 return Err(too_many(MAX_VIDEOS));
             }
             match list_entry(line.trim()) {
-                Ok(source) => sources.push(source),
+                Ok(source) => {
+                    lists += usize::from(!matches!(source, JobSource::Video(_)));
+                    if lists > MAX_SOURCES {
+                        return Err(too_many_lists());
+                    }
+                    if seen.insert(source.to_string()) {
+                        sources.push(source);
+                    }
+                }
                 Err(fault) if faults.len() < SHOWN => {
                     faults.push(format!("line {number}: {fault}"));
                 }
@@ -94,8 +103,16 @@ fn list_entry(line: &str) -> Result<JobSource, String> {
         return JobSource::parse(line).map_err(message);
     }
     let value: Value = serde_json::from_str(line).map_err(|_| "is not valid JSON".to_owned())?;
-    let id = value.as_str().or_else(|| value.get("id")?.as_str());
-    JobSource::parse(id.ok_or("must be a text, or an object with id")?).map_err(message)
+    let id = value.as_str().or_else(|| {
+        let members = value.as_object().filter(|members| members.len() == 1)?;
+        members.get("id")?.as_str()
+    });
+    JobSource::parse(id.ok_or("must be a text, or an object with id alone")?).map_err(message)
+}
+
+fn too_many_lists() -> Error {
+    let message = format!("A list may have at most {MAX_SOURCES} playlists and channels");
+    Error::new(Reason::TooManySources, message)
 }
 
 fn too_many(most: usize) -> Error {
@@ -148,16 +165,16 @@ fn options(members: &Map<String, Value>, other: &[&str], faults: &mut Vec<String
                 _ => Err("must be transcripts".to_owned()),
             },
             "name" => read_name(value).map(|name| request.name = name),
-            "since" => date(value, DateRange::parse_since).map(|date| since = date),
-            "until" => date(value, DateRange::parse_until).map(|date| until = date),
-            "limit" => number(value, 1, 1_000_000).map(|limit| request.limit = Some(limit)),
+            "since" => member::since(value).map(|date| since = Some(date)),
+            "until" => member::until(value).map(|date| until = Some(date)),
+            "limit" => number(value, 1..=1_000_000).map(|limit| request.limit = Some(limit)),
             "lang" => languages(value).map(|languages| query.languages = languages),
             "translate" => language(value).map(|code| query.translate = code),
-            "captions" => captions(value).map(|kind| query.captions = kind),
-            "concurrency" => number(value, 1, MAX_CONCURRENCY)
+            "captions" => captions(value).map(|kind| query.captions = Some(kind)),
+            "concurrency" => number(value, 1..=MAX_CONCURRENCY)
                 .map(|number| request.concurrency = number as usize),
             "unitBudget" => {
-                number(value, 0, 1_000_000_000).map(|units| request.unit_budget = Some(units))
+                number(value, 0..=1_000_000_000).map(|units| request.unit_budget = Some(units))
             }
             "refresh" => boolean(value).map(|refresh| request.refresh = refresh),
             _ => Err("unknown field".to_owned()),
@@ -184,54 +201,6 @@ fn read_name(value: &Value) -> Result<Option<String>, String> {
         Some(name) => Ok(Some(name.to_owned())),
         None => Err(format!("must be a text of at most {MAX_NAME} characters")),
     }
-}
-
-fn date(value: &Value, parse: fn(&str) -> Result<Timestamp>) -> Result<Option<Timestamp>, String> {
-    let text = value.as_str().unwrap_or_default().trim();
-    parse(text).map(Some).map_err(|error| error.message().to_owned())
-}
-
-/// Parses a whole number, also from a string.
-fn number(value: &Value, least: u64, most: u64) -> Result<u64, String> {
-    let number = match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        _ => None,
-    };
-    let is_within = |number: &u64| (least..=most).contains(number);
-    number.filter(is_within).ok_or_else(|| format!("must be a whole number from {least} to {most}"))
-}
-
-fn boolean(value: &Value) -> Result<bool, String> {
-    match value {
-        Value::Bool(value) => Ok(*value),
-        Value::String(text) if text == "true" => Ok(true),
-        Value::String(text) if text == "false" => Ok(false),
-        _ => Err("must be true or false".to_owned()),
-    }
-}
-
-fn languages(value: &Value) -> Result<Languages, String> {
-    match value {
-        Value::String(text) if text.trim().is_empty() => Ok(Languages::default()),
-        Value::String(text) => Languages::parse(text).map_err(|error| error.message().to_owned()),
-        _ => Err("must be a language code, or several separated by commas".to_owned()),
-    }
-}
-
-fn language(value: &Value) -> Result<Option<LanguageCode>, String> {
-    match value {
-        Value::String(text) if text.trim().is_empty() => Ok(None),
-        Value::String(text) => {
-            LanguageCode::parse(text).map(Some).map_err(|error| error.message().to_owned())
-        }
-        _ => Err("must be a language code".to_owned()),
-    }
-}
-
-fn captions(value: &Value) -> Result<Option<CaptionKind>, String> {
-    let found = CaptionKind::ALL.iter().find(|(word, _)| value.as_str() == Some(word));
-    found.map(|(_, kind)| Some(*kind)).ok_or_else(|| "must be manual or auto".to_owned())
 }
 
 #[cfg(test)]
@@ -303,6 +272,11 @@ mod tests {
     fn lists_have_ids_links_and_json() {
         let text = "dQw4w9WgXcQ\n\n\"fda4eREcaTQ\"\r\n{\"id\": \"https://youtu.be/quirkNoLike\"}\n";
         assert_eq!(JobRequest::parse_list(text).unwrap().len(), 3);
+        assert_eq!(JobRequest::parse_list("dQw4w9WgXcQ\nyoutu.be/dQw4w9WgXcQ").unwrap().len(), 1);
+        JobRequest::parse_list(r#"{"id": "dQw4w9WgXcQ", "lang": "de"}"#).unwrap_err();
+        let lists: String = (0..=MAX_SOURCES).map(|n| format!("PL{n:032}\n")).collect();
+        let error = JobRequest::parse_list(&lists).unwrap_err();
+        assert_eq!(error.reason(), Reason::TooManySources);
         let error = JobRequest::parse_list("dQw4w9WgXcQ\n{\"id\": 7}\n{\nno id\n").unwrap_err();
         assert_eq!(error.details().len(), 3, "{error:?}");
         assert!(error.details()[0].starts_with("line 2: "), "{error:?}");

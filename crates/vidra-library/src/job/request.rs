@@ -40,14 +40,12 @@ impl Default for JobRequest {
     }
 }
 
-impl JobRequest {
-    /// The canonical form of the transcript request: equal requests choose the same track of a video.
-    pub(crate) fn transcript_key(&self) -> String {
-        let TranscriptQuery { languages, translate, captions, .. } = &self.transcript;
-        let translate = translate.as_ref().map_or("", |code| code.as_str());
-        let captions = captions.map_or("", |kind| kind.word());
-        format!("{languages}/{captions}/{translate}")
-    }
+/// The canonical form of a transcript request: equal requests choose the same track of a video.
+pub(crate) fn transcript_key(query: &TranscriptQuery) -> String {
+    let TranscriptQuery { languages, translate, captions, .. } = query;
+    let translate = translate.as_ref().map_or("", |code| code.as_str());
+    let captions = captions.map_or("", |kind| kind.word());
+    format!("{languages}/{captions}/{translate}")
 }
 
 impl Serialize for JobRequest {

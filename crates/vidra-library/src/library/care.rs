@@ -1,15 +1,17 @@
-//! The care of a library file.
+//! Maintenance of a library file.
 
 use std::path::Path;
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vidra::transcript::FullTranscript;
-use vidra::{Error, Result, VideoId};
+use vidra::{Error, Result, TranscriptQuery, VideoId};
 
 use super::Library;
+use crate::job::transcript_key;
 use crate::store::transcripts::{self, NewTranscript};
-use crate::store::{Check, JobFigures, Stats, maintenance};
+use crate::store::{Check, JobFigures, Stats, jobs, maintenance};
 
 /// How many transcripts one transaction reads or removes.
 const PAGE: usize = 100;
@@ -21,7 +23,12 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn stats(&self) -> Result<Stats> {
-        self.database().read(maintenance::stats).await
+        self.database().long_read(|it| maintenance::stats(it).map_err(jobs::error)).await
+    }
+
+    /// The size of the file in bytes, with its write-ahead log.
+    pub async fn file_bytes(&self) -> u64 {
+        self.database().bytes().await
     }
 
     /// Reads the figures of all jobs, for metrics. It reads no item.
@@ -41,7 +48,8 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn check(&self, repair: bool) -> Result<Check> {
-        let faults = self.database().read(maintenance::check_structure).await?;
+        let check = |it: &_| maintenance::check_structure(it).map_err(jobs::error);
+        let faults = self.database().long_read(check).await?;
         let mut check = Check { faults, ..Check::default() };
         let mut after = 0;
         loop {
@@ -70,7 +78,7 @@ impl Library {
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable) if the file exists or cannot be written.
     pub async fn backup(&self, to: &Path) -> Result<()> {
         let to = to.to_owned();
-        self.database().try_read(move |it| maintenance::backup(it, &to)).await
+        self.database().long_read(move |it| maintenance::backup(it, &to)).await
     }
 
     /// A page of stored transcripts as JSON lines, after the line with number `after`. Returns the lines and the number
@@ -94,16 +102,16 @@ impl Library {
     }
 
     /// Stores exported transcripts. Tracks that the library already has stay as they are. Returns the number of new
-    /// ones.
+    /// ones. `skipped` is the number of lines before these, for errors.
     ///
     /// # Errors
     ///
     /// [`Reason::InvalidInput`](vidra::Reason::InvalidInput) if a line is not an exported transcript. Nothing is stored
     /// then.
-    pub async fn import(&self, lines: &[String]) -> Result<u64> {
-        let read = |(number, line): (usize, &String)| {
+    pub async fn import(&self, lines: &[String], skipped: usize) -> Result<u64> {
+        let read = move |(number, line): (usize, &String)| {
             exported(line).ok_or_else(|| {
-                let fault = format!("line {}: is not an exported transcript", number + 1);
+                let fault = format!("line {}: is not an exported transcript", skipped + number + 1);
                 Error::invalid("The file is not an export of a library", vec![fault])
             })
         };
@@ -121,17 +129,19 @@ impl Library {
         self.database().write(write).await
     }
 
-    /// Removes everything that the library knows about these videos. Returns the number of removed transcripts.
+    /// Removes the transcripts and the data of these videos, also from the free space of the file. Jobs still name their
+    /// ids. Returns the number of removed transcripts.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn forget(&self, videos: Vec<VideoId>) -> Result<u64> {
-        self.database().write(move |it| maintenance::forget(it, &videos)).await
+        let removed = self.database().write(move |it| maintenance::forget(it, &videos)).await?;
+        self.database().outside_transaction(maintenance::checkpoint).await?;
+        Ok(removed)
     }
 
-    /// Limits the size of the file for this process. Beyond it, jobs wait and nothing is stored; reading goes on. `None`
-    /// removes the limit.
+    /// Changes [`Limits::file_bytes`](crate::Limits::file_bytes) for this process.
     ///
     /// # Errors
     ///
@@ -149,13 +159,25 @@ impl Library {
         self.database().outside_transaction(maintenance::vacuum).await
     }
 
-    /// Removes expired dates of the Data API and idempotency keys, and at most 100 transcripts that were stored before
+    /// Stores a transcript that was fetched without a job ([`vidra::Builder::on_transcript`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
+    pub async fn keep(&self, query: &TranscriptQuery, record: Bytes) -> Result<()> {
+        let new = self.database().compute(move || NewTranscript::new(&record)).await?;
+        let (request, now) = (transcript_key(query), self.now());
+        self.database().write(move |it| transcripts::keep(it, &new, &request, now)).await
+    }
+
+    /// Removes what is left of deleted jobs, expired dates of the Data API and idempotency keys, and at most 100 transcripts that were stored before
     /// `older_than`. Returns the number of removed transcripts: if there are any, call it again.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn expire(&self, older_than: Option<Timestamp>) -> Result<u64> {
+        self.purge_deleted_jobs().await?;
         let now = self.now();
         let expire = move |it: &_| {
             maintenance::expire_keys(it, now)?;

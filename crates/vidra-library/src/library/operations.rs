@@ -2,37 +2,52 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 use vidra::{Reason, Result};
 
 use super::{Access, Create, Created, ItemFilter, Library, StoredResult, Watch};
-use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState};
+use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState, Wait};
 use crate::store::jobs::{self, Change, JobQuery, NewJob};
-use crate::store::{events, items};
+use crate::store::{eta, events, items, maintenance};
 
 /// How often a waiting caller looks for changes of other processes.
 const POLL: Duration = Duration::from_secs(1);
 
+/// How long a job waits at least while the disk fails.
+const DISK_WAIT: Duration = Duration::from_secs(30);
+
 /// The largest number of events that are read at once.
 const EVENTS: usize = 500;
 
+/// How many rows of a deleted job one transaction removes.
+const PURGED: usize = 5_000;
+
 /// The compressed bytes of a page of results in memory.
-const RESULT_BYTES: usize = 4 << 20;
+const RESULT_BYTES: usize = 1 << 20;
 
 impl Library {
     /// Creates a job.
     ///
     /// # Errors
     ///
-    /// [`Reason::IdempotencyKeyReused`] if the key belongs to another request, and [`Reason::TooManyJobs`].
+    /// [`Reason::IdempotencyKeyReused`] if the key belongs to another request, [`Reason::TooManyJobs`], and
+    /// [`Reason::LibraryLimitReached`].
     pub async fn create(&self, create: Create) -> Result<Created> {
         let Create { owner, request, sources, idempotency_key } = create;
         let fingerprint = || fingerprint(&request, &sources);
         let idempotency = idempotency_key.map(|key| (key, fingerprint()));
-        let max_unfinished = self.inner.limits.unfinished_jobs;
-        let new =
-            NewJob { id: JobId::random()?, owner, request, sources, idempotency, max_unfinished };
+        let limits = self.limits();
+        let new = NewJob {
+            id: JobId::random()?,
+            owner,
+            request,
+            sources,
+            idempotency,
+            max_unfinished: limits.unfinished_jobs,
+            max_bytes: limits.caller_bytes,
+        };
         let now = self.now();
         let write =
             self.inner.database.try_write(move |connection| jobs::create(connection, &new, now));
@@ -50,9 +65,19 @@ impl Library {
         let (access, now) = (access.clone(), self.now());
         let read = self.inner.database.try_read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
-            jobs::with_eta(connection, row, now)
+            eta::with_eta(connection, row, now)
         });
-        read.await
+        Ok(self.shown(read.await?))
+    }
+
+    /// The job as callers see it. While nothing can be stored, an active job waits, and its state cannot be stored either.
+    fn shown(&self, mut job: Job) -> Job {
+        if job.state.is_active() && self.health().is_failing {
+            let until = self.now().checked_add(DISK_WAIT).unwrap_or(Timestamp::MAX);
+            job.waiting = Some(Wait { reason: Reason::LibraryUnavailable, until });
+            (job.state, job.progress.eta_seconds) = (JobState::Waiting, None);
+        }
+        job
     }
 
     /// Finds a job when it has a later version than `seen`, or after `wait`.
@@ -91,15 +116,16 @@ impl Library {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<Job>, Option<String>)> {
-        let before = cursor.map(|cursor| read_cursor('j', cursor)).transpose()?;
+        let list = format!("jobs {:?} {state:?}", access.owner());
+        let before = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?;
         let owner = access.owner().map(str::to_owned);
         let (query, now) = (JobQuery { owner, state, before, limit: limit + 1 }, self.now());
         let read = self.inner.database.try_read(move |connection| {
             let mut rows = jobs::page(connection, &query).map_err(jobs::error)?;
             let has_more = rows.len() > limit;
             rows.truncate(limit);
-            let next = rows.last().filter(|_| has_more).map(|row| write_cursor('j', row.number));
-            let jobs = rows.into_iter().map(|row| jobs::with_eta(connection, row, now));
+            let next = rows.last().filter(|_| has_more).map(|row| write_cursor(&list, row.number));
+            let jobs = rows.into_iter().map(|row| eta::with_eta(connection, row, now));
             Ok((jobs.collect::<Result<Vec<_>>>()?, next))
         });
         read.await
@@ -118,7 +144,8 @@ impl Library {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<Item>, Option<String>)> {
-        let after = cursor.map(|cursor| read_cursor('i', cursor)).transpose()?.unwrap_or(0);
+        let list = format!("items {id} {filter:?}");
+        let after = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.unwrap_or(0);
         let query = items::ItemQuery {
             state: filter.state,
             reason: filter.reason,
@@ -132,7 +159,7 @@ impl Library {
             let has_more = items.len() > limit;
             items.truncate(limit);
             let last = items.last().filter(|_| has_more);
-            let next = last.map(|item| write_cursor('i', item.position as i64));
+            let next = last.map(|item| write_cursor(&list, item.position as i64));
             Ok((items, next))
         });
         read.await
@@ -155,13 +182,16 @@ impl Library {
         let read = self.inner.database.try_read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
             let rows = items::results(connection, row.number, after, limit, RESULT_BYTES);
-            let result = |row: items::ResultRow| StoredResult {
-                item: row.item,
-                transcript: row.text.map(|text| text.transcript()),
-            };
-            Ok(rows.map_err(jobs::error)?.into_iter().map(result).collect())
+            rows.map_err(jobs::error)
         });
-        read.await
+        let rows = read.await?;
+        // Not in the transaction: decompressing takes longer than reading.
+        let result = |row: items::ResultRow| StoredResult {
+            item: row.item,
+            transcript: row.text.map(|text| text.transcript()),
+        };
+        let decode = move || Ok(rows.into_iter().map(result).collect());
+        self.inner.database.compute(decode).await
     }
 
     /// The state of a job, and its events after the one with number `after`. If there are none it waits up to `wait`.
@@ -184,9 +214,10 @@ impl Library {
                 let row = jobs::find(connection, id, access.owner())?;
                 let events = events::since(connection, row.number, after, EVENTS);
                 let events = events.map_err(jobs::error)?;
-                Ok(Watch { job: jobs::with_eta(connection, row, now)?, events })
+                Ok(Watch { job: eta::with_eta(connection, row, now)?, events })
             });
             let watch = read.await?;
+            let watch = Watch { job: self.shown(watch.job), ..watch };
             let now = Instant::now();
             if !watch.events.is_empty() || watch.job.state.is_finished() || now >= deadline {
                 return Ok(watch);
@@ -237,7 +268,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Reason::JobNotFound`], and [`Reason::JobStateConflict`] if the job was cancelled.
+    /// [`Reason::JobNotFound`], [`Reason::JobStateConflict`] if the job was cancelled, and [`Reason::TooManyJobs`] if the
+    /// job has ended and its owner has too many others.
     pub async fn retry(
         &self,
         id: JobId,
@@ -245,8 +277,9 @@ impl Library {
         reasons: Option<Vec<Reason>>,
     ) -> Result<(Job, u64)> {
         let (access, now) = (access.clone(), self.now());
+        let max_unfinished = self.limits().unfinished_jobs;
         let write = self.inner.database.try_write(move |connection| {
-            jobs::retry(connection, id, access.owner(), reasons.as_deref(), now)
+            jobs::retry(connection, id, access.owner(), reasons.as_deref(), max_unfinished, now)
         });
         let retried = write.await?;
         self.changes().note_request(id);
@@ -266,6 +299,12 @@ impl Library {
             .try_write(move |connection| jobs::delete(connection, id, access.owner()));
         write.await?;
         self.changes().note_request(id);
+        self.purge_deleted_jobs().await
+    }
+
+    /// Removes the rows of deleted jobs, also of those whose deletion was interrupted.
+    pub(crate) async fn purge_deleted_jobs(&self) -> Result<()> {
+        while self.inner.database.write(|it| maintenance::purge_deleted(it, PURGED)).await? {}
         Ok(())
     }
 }
@@ -280,14 +319,17 @@ fn fingerprint(request: &JobRequest, sources: &[JobSource]) -> Vec<u8> {
     hash.finalize().to_vec()
 }
 
-/// A cursor: the kind of its list, and a number.
-fn write_cursor(kind: char, number: i64) -> String {
-    format!("{kind}{number:x}")
+/// A cursor: a number, and a checksum of its list with all filters, so that it fits no other list.
+fn write_cursor(list: &str, number: i64) -> String {
+    format!("{number:x}-{:08x}", crc32fast::hash(list.as_bytes()))
 }
 
-fn read_cursor(kind: char, cursor: &str) -> Result<i64> {
-    let number = cursor.strip_prefix(kind).and_then(|text| i64::from_str_radix(text, 16).ok());
-    let is_canonical = |number: &i64| *number > 0 && write_cursor(kind, *number) == cursor;
-    let invalid = || vidra::Error::new(Reason::InvalidCursor, "The cursor is not valid");
+fn read_cursor(list: &str, cursor: &str) -> Result<i64> {
+    let number = cursor.split('-').next().and_then(|text| i64::from_str_radix(text, 16).ok());
+    let is_canonical = |number: &i64| *number > 0 && write_cursor(list, *number) == cursor;
+    let invalid = || {
+        let detail = "cursor: must be nextCursor of the previous page of the same list";
+        vidra::Error::new(Reason::InvalidCursor, "The cursor is not valid").with_detail(detail)
+    };
     number.filter(is_canonical).ok_or_else(invalid)
 }

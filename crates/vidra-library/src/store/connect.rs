@@ -53,9 +53,9 @@ pub(super) fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     connection.set_prepared_statement_cache_capacity(64);
     if !is_reader {
-        // FULL syncs every commit: a committed item survives a power cut.
+        // FULL syncs every commit: a committed item survives a power cut. Deleted text is overwritten.
         let settings =
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
             PRAGMA journal_size_limit = 67108864";
         connection.execute_batch(settings).map_err(sql)?;
     }

@@ -1,5 +1,7 @@
 //! Transactions. One thread writes; readers have connections of their own.
 
+mod readers;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use super::connect::{connect, refuse_other_files};
 use super::error::{sql, unavailable};
 use super::locks::Locks;
 use super::migrate;
+use readers::{Readers, in_read};
 
 /// The largest number of writes in one transaction. More would delay the first of them.
 const MAX_GROUP: usize = 256;
@@ -31,6 +34,9 @@ const QUEUE: usize = 1024;
 
 /// The largest number of pages that SQLite allows.
 const MAX_PAGES: u64 = 4_294_967_294;
+
+/// The longest wait for a transaction. A disk that hangs must not hold its callers.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A transaction over this time is counted and logged.
 const SLOW: Duration = Duration::from_secs(1);
@@ -86,7 +92,7 @@ struct Counters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether the last transaction failed because of the disk.
+    /// Whether the last transaction failed because of the disk, or because the file is damaged.
     pub is_failing: bool,
     /// Transactions since the file was opened.
     pub commits: u64,
@@ -94,22 +100,19 @@ pub struct Health {
     pub writes: u64,
     /// Transactions over one second.
     pub slow: u64,
-    /// The size of the file in bytes, with its write-ahead log.
-    pub bytes: u64,
 }
 
 impl Database {
-    /// Opens a file, and creates and migrates it if necessary.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file, and creates and migrates it if necessary. Writes that need more than `max_bytes` fail, and reading
+    /// goes on.
+    pub(crate) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Self> {
         refuse_other_files(path)?;
         // Processes that name the file differently must find the same locks.
         let path = &std::fs::canonicalize(path).map_err(unavailable)?;
         let (mut connection, locks) = migrate::open(path, || connect(path, false))?;
+        limit_bytes(&connection, max_bytes).map_err(sql)?;
         let readers = (0..READERS).map(|_| connect(path, true)).collect::<Result<Vec<_>>>()?;
-        let readers = Arc::new(Readers {
-            free: Mutex::new(readers),
-            permits: Arc::new(Semaphore::new(READERS)),
-        });
+        let readers = Arc::new(Readers::new(readers));
         let (writes, mut queue) = mpsc::channel(QUEUE);
         let counters = Arc::<Counters>::default();
         let counted = Arc::clone(&counters);
@@ -139,7 +142,8 @@ impl Database {
     }
 
     /// Runs `work` in a transaction, and returns after its commit. If it fails, only its own changes are undone.
-    /// Cancelling the future does not stop a write that has begun.
+    /// Cancelling the future does not stop a write that has begun, and neither does the end of the wait: a write that is
+    /// repeated has to find out whether it was made.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -156,7 +160,7 @@ impl Database {
         let write: Write = Box::new(move |connection, group| {
             let done = group.result.clone().and_then(|()| in_savepoint(connection, work));
             if let Err(error) = &done {
-                if error.reason() == Reason::LibraryUnavailable {
+                if matches!(error.reason(), Reason::LibraryUnavailable | Reason::LibraryDamaged) {
                     group.disk_error.get_or_insert_with(|| error.clone());
                 }
                 // A full disk can roll back the whole transaction.
@@ -168,16 +172,29 @@ impl Database {
                 let _ = reply.send(committed.and(done));
             })
         });
-        match &self.mode {
-            Mode::File { writes, .. } => {
-                let stopped = |_| Error::internal("the writer of the library has stopped");
-                writes.send(write).await.map_err(stopped)?;
+        let stopped = || Error::internal("the writer of the library has stopped");
+        let done = async {
+            match &self.mode {
+                Mode::File { writes, .. } => writes.send(write).await.map_err(|_| stopped())?,
+                Mode::Memory(connection) => {
+                    commit(&mut lock(connection), vec![write], &self.counters);
+                }
             }
-            Mode::Memory(connection) => {
-                commit(&mut lock(connection), vec![write], &self.counters);
+            result.await.map_err(|_| stopped())?
+        };
+        self.in_time(done).await
+    }
+
+    /// Ends the wait for a disk that hangs.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match tokio::time::timeout(PATIENCE, work).await {
+            Ok(done) => done,
+            Err(elapsed) => {
+                let error = unavailable(elapsed);
+                note_failure(&self.counters, Some(&error));
+                Err(error)
             }
         }
-        result.await.map_err(|_| Error::internal("the writer of the library has stopped"))?
     }
 
     /// Runs `work` in a read transaction, on a thread that may block.
@@ -193,10 +210,17 @@ impl Database {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.in_time(self.long_read(work)).await
+    }
+
+    /// Runs `work`, which may take minutes, in a read transaction.
+    pub(crate) async fn long_read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match &self.mode {
             Mode::File { readers, .. } => {
-                let permits = Arc::clone(&readers.permits);
-                let permit = permits.acquire_owned().await.map_err(Error::internal)?;
+                let permit = readers.permit().await?;
                 let readers = Arc::clone(readers);
                 let read = tokio::task::spawn_blocking(move || {
                     // Held by the thread: a caller that leaves does not free its connection.
@@ -216,7 +240,8 @@ impl Database {
     ) -> Result<T> {
         match &self.mode {
             Mode::File { computing, .. } => {
-                let permit = Arc::clone(computing).acquire_owned().await.map_err(Error::internal)?;
+                let permit =
+                    Arc::clone(computing).acquire_owned().await.map_err(Error::internal)?;
                 let done = tokio::task::spawn_blocking(move || {
                     // Held by the thread, also when the caller leaves.
                     let _permit = permit;
@@ -243,16 +268,9 @@ impl Database {
         }
     }
 
-    /// Limits the size of the file. Writes that need more fail, and reading goes on.
+    /// Changes the limit of the file.
     pub(crate) async fn limit_bytes(&self, bytes: Option<u64>) -> Result<()> {
-        let limit = move |connection: &Connection| {
-            let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-            let pages = bytes.map_or(MAX_PAGES, |bytes| bytes / page.unsigned_abs().max(1));
-            // SQLite never sets a limit below the present size.
-            let set = format!("PRAGMA max_page_count = {}", pages.clamp(1, MAX_PAGES));
-            connection.query_row(&set, [], |_| Ok(()))
-        };
-        self.write(limit).await
+        self.write(move |it| limit_bytes(it, bytes)).await
     }
 
     /// Whether the file works. It reads no row.
@@ -260,17 +278,19 @@ impl Database {
         let Counters { commits, writes, slow, is_failing } = &*self.counters;
         let [commits, writes, slow] = [commits, writes, slow].map(|it| it.load(Ordering::Relaxed));
         let is_failing = is_failing.load(Ordering::Relaxed);
-        Health { is_failing, commits, writes, slow, bytes: self.bytes() }
+        Health { is_failing, commits, writes, slow }
     }
 
-    fn bytes(&self) -> u64 {
+    /// The size of the file in bytes, with its write-ahead log.
+    pub(crate) async fn bytes(&self) -> u64 {
         let Mode::File { path, .. } = &self.mode else { return 0 };
-        let size = |suffix: &str| {
+        let path = path.clone();
+        let size = move |suffix: &str| {
             let mut name = path.clone().into_os_string();
             name.push(suffix);
             std::fs::metadata(name).map_or(0, |it| it.len())
         };
-        size("") + size("-wal")
+        tokio::task::spawn_blocking(move || size("") + size("-wal")).await.unwrap_or(0)
     }
 
     /// The locks of this process. `None` for a database in memory, which has one process.
@@ -291,6 +311,14 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("path", &self.path()).finish()
     }
+}
+
+/// Limits the size of the file. SQLite never sets a limit below the present size.
+fn limit_bytes(connection: &Connection, bytes: Option<u64>) -> rusqlite::Result<()> {
+    let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    let pages = bytes.map_or(MAX_PAGES, |bytes| bytes / page.unsigned_abs().max(1));
+    let set = format!("PRAGMA max_page_count = {}", pages.clamp(1, MAX_PAGES));
+    connection.query_row(&set, [], |_| Ok(()))
 }
 
 /// Runs `work` in a savepoint of the open transaction. A panic undoes its changes too.
@@ -352,30 +380,6 @@ fn note_failure(counters: &Counters, error: Option<&Error>) {
         }
         None if was_failing => tracing::info!("library writes recovered"),
         _ => {}
-    }
-}
-
-fn in_read<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    // All statements of `work` see the same state.
-    connection.execute_batch("BEGIN").map_err(sql)?;
-    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
-    let _ = connection.execute_batch("COMMIT");
-    done.unwrap_or_else(|_| Err(Error::internal("a read of the library panicked")))
-}
-
-/// Connections for reading. A permit of the semaphore stands for each.
-struct Readers {
-    free: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
-}
-
-impl Readers {
-    fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = free().pop().ok_or_else(|| Error::internal("no free reader"))?;
-        let done = work(&connection);
-        free().push(connection);
-        done
     }
 }
 

@@ -9,12 +9,17 @@ use vidra::{Error, Reason};
 /// When a caller may try again while the file cannot be used.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
+/// When a caller may try again while the file is damaged: an operator has to restore it.
+const DAMAGED_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
 /// The error of a failed SQL statement. Its message names neither the file nor the statement.
 pub(super) fn sql(error: rusqlite::Error) -> Error {
     let code = error.sqlite_error_code();
     match code {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            Error::new(Reason::LibraryDamaged, "The library file is damaged").with_source(error)
+            Error::new(Reason::LibraryDamaged, "The library file is damaged")
+                .with_retry_after(Some(DAMAGED_RETRY_AFTER))
+                .with_source(error)
         }
         Some(ErrorCode::DiskFull) => {
             let message = "The disk is full, or the library file has reached its size limit";

@@ -1,6 +1,7 @@
 //! Jobs: creation, pages, changes of state.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::types::ToSql;
@@ -11,6 +12,7 @@ use vidra::{Error, Reason, Result, VideoId};
 use super::error::sql;
 use super::events;
 use super::items;
+use super::transcripts;
 use crate::job::{
     Failure, Job, JobEvent, JobId, JobRequest, JobSource, JobState, Progress, StateEvent, Wait,
 };
@@ -26,6 +28,8 @@ pub(crate) struct NewJob {
     pub(crate) idempotency: Option<(String, Vec<u8>)>,
     /// How many unfinished jobs the owner may have.
     pub(crate) max_unfinished: Option<u64>,
+    /// How many bytes of transcripts the owner may have.
+    pub(crate) max_bytes: Option<u64>,
 }
 
 /// The lifetime of an idempotency key.
@@ -52,17 +56,35 @@ pub(crate) fn create(connection: &Connection, new: &NewJob, now: Timestamp) -> R
             return Ok((by_number(connection, number).map_err(sql)?.job, false));
         }
     }
-    if let Some(most) = new.max_unfinished {
-        let query = "SELECT count(*) FROM jobs WHERE owner = ?
-            AND state IN ('queued', 'listing', 'running', 'waiting', 'paused')";
-        let unfinished: i64 =
-            connection.query_row(query, [&new.owner], |row| row.get(0)).map_err(sql)?;
-        if unfinished as u64 >= most {
-            let message = format!("You have {unfinished} unfinished jobs, and {most} are allowed");
-            return Err(Error::new(Reason::TooManyJobs, message));
+    check_unfinished(connection, &new.owner, new.max_unfinished)?;
+    if let Some(most) = new.max_bytes {
+        let bytes = transcripts::bytes_of(connection, &new.owner).map_err(sql)?;
+        if bytes >= most {
+            let message = format!("Your transcripts take {bytes} bytes, and {most} are allowed");
+            let error = Error::new(Reason::LibraryLimitReached, message);
+            return Err(error.with_retry_after(Some(ROOM_RETRY_AFTER)));
         }
     }
     insert(connection, new, at).map_err(sql).map(|job| (job, true))
+}
+
+/// When a caller with too many jobs may try again.
+const JOBS_RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// When a caller without room may try again.
+const ROOM_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
+/// Refuses one more unfinished job of an owner that has `most`.
+fn check_unfinished(connection: &Connection, owner: &str, most: Option<u64>) -> Result<()> {
+    let Some(most) = most else { return Ok(()) };
+    let query = "SELECT count(*) FROM jobs WHERE owner = ?
+        AND state IN ('queued', 'listing', 'running', 'waiting', 'paused')";
+    let unfinished: i64 = connection.query_row(query, [owner], |row| row.get(0)).map_err(sql)?;
+    if (unfinished as u64) < most {
+        return Ok(());
+    }
+    let message = format!("You have {unfinished} unfinished jobs, and {most} are allowed");
+    Err(Error::new(Reason::TooManyJobs, message).with_retry_after(Some(JOBS_RETRY_AFTER)))
 }
 
 fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Job> {
@@ -187,33 +209,13 @@ pub(super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Resul
 ///
 /// [`Reason::JobNotFound`] also for a job of another owner.
 pub(crate) fn find(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<JobRow> {
-    let query = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?");
+    let query = format!("SELECT {COLUMNS} FROM jobs WHERE id = ? AND NOT is_deleted");
     let found = connection
         .prepare_cached(&query)
         .and_then(|mut it| it.query_row([id.to_string()], |row| read(connection, row)).optional())
         .map_err(sql)?;
     let is_visible = |row: &JobRow| owner.is_none_or(|owner| row.job.owner == owner);
     found.filter(is_visible).ok_or_else(JobId::not_found)
-}
-
-/// How many of the last events give the rate of a job.
-const RATE_EVENTS: u64 = 100;
-
-/// The job with its estimated time to the end: the pending items at the rate of the last ones.
-pub(crate) fn with_eta(connection: &Connection, row: JobRow, now: Timestamp) -> Result<Job> {
-    let JobRow { number, mut job, is_listed } = row;
-    if !job.state.is_active() || !is_listed {
-        return Ok(job);
-    }
-    let recent = events::recent_items(connection, number, RATE_EVENTS).map_err(sql)?;
-    // A few events say nothing about the rate.
-    let Some((count @ 5.., time)) = recent else { return Ok(job) };
-    let per_item = time as f64 / (count - 1) as f64 / 1000.0;
-    let wait =
-        job.waiting.as_ref().map_or(0.0, |wait| wait.until.duration_since(now).as_secs_f64());
-    let seconds = job.progress.pending as f64 * per_item + wait.max(0.0);
-    job.progress.eta_seconds = Some(seconds.ceil() as u64);
-    Ok(job)
 }
 
 /// The error of a failed statement.
@@ -234,7 +236,7 @@ pub(crate) struct JobQuery {
 
 /// A page of jobs, the newest first.
 pub(crate) fn page(connection: &Connection, query: &JobQuery) -> rusqlite::Result<Vec<JobRow>> {
-    let mut conditions = vec!["number < ?"];
+    let mut conditions = vec!["number < ?", "NOT is_deleted"];
     let before = query.before.unwrap_or(i64::MAX);
     let state = query.state.map(JobState::word);
     let mut parameters: Vec<&dyn ToSql> = vec![&before];
@@ -348,15 +350,19 @@ pub(crate) fn retry(
     id: JobId,
     owner: Option<&str>,
     reasons: Option<&[Reason]>,
+    max_unfinished: Option<u64>,
     now: Timestamp,
 ) -> Result<(Job, u64)> {
     let row = find(connection, id, owner)?;
     if row.job.state == JobState::Cancelled {
         return Err(Error::new(Reason::JobStateConflict, "The job is cancelled"));
     }
+    let is_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
+    if is_ended {
+        check_unfinished(connection, &row.job.owner, max_unfinished)?;
+    }
     let renew = || {
         let count = items::renew(connection, row.number, reasons)?;
-        let is_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
         if count > 0 {
             // Also an event if the state stays the same: the counts have changed.
             let state = if is_ended { JobState::Running } else { row.job.state };
@@ -373,9 +379,12 @@ pub(crate) fn retry(
     renew().map_err(sql)
 }
 
-/// Deletes a job with its items and events. Its transcripts stay in the library.
+/// Marks a job as deleted: nobody finds it any more, and nothing of it runs. [`purge_deleted`](super::maintenance::purge_deleted)
+/// removes its rows.
 pub(crate) fn delete(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<()> {
     let row = find(connection, id, owner)?;
-    connection.execute("DELETE FROM jobs WHERE number = ?", [row.number]).map_err(sql)?;
+    let mark = "UPDATE jobs SET is_deleted = 1, state = 'cancelled' WHERE number = ?";
+    connection.execute(mark, [row.number]).map_err(sql)?;
+    connection.execute("DELETE FROM idempotency_keys WHERE job = ?", [row.number]).map_err(sql)?;
     Ok(())
 }

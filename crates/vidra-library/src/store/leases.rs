@@ -11,7 +11,9 @@ use super::items::{FAILED, SUCCEEDED, count_failure};
 use super::jobs::{self, JobRow, timestamp};
 use super::transcripts::{self, NewTranscript};
 use super::{events, listing};
-use crate::job::{Failure, ItemEvent, JobEvent, JobSource, JobState, StateEvent, Wait};
+use crate::job::{
+    Failure, ItemEvent, JobEvent, JobSource, JobState, StateEvent, Wait, transcript_key,
+};
 
 /// The lease of an item or a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(crate) struct Work {
     pub(crate) next_item: Option<Timestamp>,
     /// When the next source may be listed. `None` without one, and while a process lists it.
     pub(crate) next_source: Option<Timestamp>,
+    /// Whether its owner has no more room in the library.
+    pub(crate) is_out_of_room: bool,
 }
 
 /// The longest plausible pause of an item or a source. A longer one comes from a wall clock that was set back.
@@ -60,8 +64,12 @@ fn plausible(not_before: i64, at: i64) -> i64 {
     if not_before - at > LONGEST_PAUSE_MS { 0 } else { not_before }
 }
 
-/// The active jobs, the oldest first.
-pub(crate) fn active_jobs(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Work>> {
+/// The active jobs, the oldest first. An owner with `max_bytes` of transcripts has no more room.
+pub(crate) fn active_jobs(
+    connection: &Connection,
+    max_bytes: Option<u64>,
+    now: Timestamp,
+) -> rusqlite::Result<Vec<Work>> {
     let at = now.as_millisecond();
     let active = "SELECT number FROM jobs WHERE state IN ('queued', 'listing', 'running', 'waiting') ORDER BY number";
     let numbers: Vec<i64> = connection
@@ -82,9 +90,19 @@ pub(crate) fn active_jobs(connection: &Connection, now: Timestamp) -> rusqlite::
         let source = source.filter(|(_, lease)| lease.is_none());
         let next_source = source.map(|(not_before, _)| timestamp(plausible(not_before, at)));
         let next_item = item.map(|not_before| timestamp(plausible(not_before, at)));
-        Ok(Work { row, next_item, next_source })
+        let is_out_of_room = is_out_of_room(connection, &row.job.owner, max_bytes)?;
+        Ok(Work { row, next_item, next_source, is_out_of_room })
     };
     numbers.into_iter().map(work).collect()
+}
+
+fn is_out_of_room(
+    connection: &Connection,
+    owner: &str,
+    max_bytes: Option<u64>,
+) -> rusqlite::Result<bool> {
+    let Some(most) = max_bytes else { return Ok(false) };
+    Ok(transcripts::bytes_of(connection, owner)? >= most)
 }
 
 /// The next fencing number.
@@ -96,12 +114,14 @@ fn next_fence(connection: &Connection) -> rusqlite::Result<i64> {
 /// How often a lease looks further if it finds known transcripts.
 const KNOWN_ROUNDS: usize = 100;
 
-/// Leases up to `count` free items of a job. Items whose transcript the library has end at once, and do not count.
+/// Leases up to `count` free items of a job. Items whose transcript the library has end at once, and do not count. An
+/// owner with `max_bytes` of transcripts gets none.
 pub(crate) fn lease_items(
     connection: &Connection,
     process: i64,
     work: &JobRow,
     count: usize,
+    max_bytes: Option<u64>,
     now: Timestamp,
 ) -> rusqlite::Result<Vec<LeasedItem>> {
     let (job, at) = (work.number, now.as_millisecond());
@@ -110,13 +130,16 @@ pub(crate) fn lease_items(
     if connection.prepare_cached(is_active)?.query_row([job], |_| Ok(())).optional()?.is_none() {
         return Ok(vec![]);
     }
+    if is_out_of_room(connection, &work.job.owner, max_bytes)? {
+        return Ok(vec![]);
+    }
     let free = "SELECT position, video, attempts FROM items
         WHERE job = ?1 AND state = 0 AND lease IS NULL AND (not_before <= ?2 OR not_before > ?2 + ?4)
         ORDER BY not_before, position LIMIT ?3";
     let mut free = connection.prepare_cached(free)?;
     let take = "UPDATE items SET lease = ?, process = ? WHERE job = ? AND position = ?";
     let mut take = connection.prepare_cached(take)?;
-    let request = work.job.options.transcript_key();
+    let request = transcript_key(&work.job.options.transcript);
     let mut leased = vec![];
     // Known transcripts end here, a bounded number in one transaction.
     for _ in 0..KNOWN_ROUNDS {
@@ -182,7 +205,14 @@ pub(crate) fn end_item(
     let at = now.as_millisecond();
     match outcome {
         Ok(new) => {
-            let number = transcripts::store(connection, new, Some(request), at)?;
+            let owner = "SELECT owner FROM jobs WHERE number = ?";
+            let owner: Option<String> = connection
+                .prepare_cached(owner)?
+                .query_row([lease.job], |row| row.get(0))
+                .optional()?;
+            // The job may have been deleted meanwhile.
+            let owner = owner.unwrap_or_default();
+            let number = transcripts::store(connection, new, &owner, Some(request), at)?;
             finish(connection, lease, Ok(number), at)
         }
         Err(failure) => finish(connection, lease, Err(failure), at),

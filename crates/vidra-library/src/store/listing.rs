@@ -14,14 +14,16 @@ use crate::job::{Failure, JobEvent, JobState, ListedEvent, StateEvent};
 pub(crate) struct ListedPage {
     /// The videos of the page. A reason says why a video cannot have a transcript.
     pub(crate) videos: Vec<(Option<VideoId>, Option<Reason>)>,
+    /// The cursor of this page. `None` for the first one.
+    pub(crate) cursor: Option<String>,
     /// The cursor of the next page. `None` after the last one.
     pub(crate) next: Option<String>,
     /// The cost of the page.
     pub(crate) units: u64,
 }
 
-/// Adds the videos of a page as items, and stores the cursor of the next page. Returns whether listing continues, which
-/// it does not after a lost lease.
+/// Adds the videos of a page as items, and stores the cursor of the next page. A page that was already added changes
+/// nothing. Returns whether listing continues, which it does not after a lost lease.
 pub(crate) fn add_page(
     connection: &Connection,
     lease: &Lease,
@@ -33,11 +35,14 @@ pub(crate) fn add_page(
     let Lease { job, position, fence } = *lease;
     let update = "UPDATE sources SET cursor = ?, is_listed = ?, attempts = 0, not_before = 0,
             lease = CASE WHEN ?2 THEN NULL ELSE lease END, process = CASE WHEN ?2 THEN NULL ELSE process END
-        WHERE job = ? AND position = ? AND lease = ?";
+        WHERE job = ? AND position = ? AND lease = ? AND cursor IS ?";
     let is_last = page.next.is_none();
-    let parameters = params![page.next, is_last, job, position, fence];
+    let parameters = params![page.next, is_last, job, position, fence, page.cursor];
     if connection.prepare_cached(update)?.execute(parameters)? == 0 {
-        return Ok(false);
+        let is_added = "SELECT EXISTS (SELECT 1 FROM sources
+            WHERE job = ? AND position = ? AND lease = ? AND cursor IS ?)";
+        let parameters = params![job, position, fence, page.next];
+        return connection.prepare_cached(is_added)?.query_row(parameters, |row| row.get(0));
     }
     let new = page.videos.iter().map(|(video, reason)| NewItem {
         video: *video,
@@ -82,7 +87,8 @@ fn message(video: Option<VideoId>, reason: Reason) -> String {
     }
 }
 
-/// Fails the listing of a job. Its listed items are finished first. `units` is the cost of the failed call.
+/// Fails the listing of a source. The job fails when everything else has ended: the other sources are listed first,
+/// unless the job has no units left. `units` is the cost of the failed call.
 pub(crate) fn fail_source(
     connection: &Connection,
     lease: &Lease,
@@ -91,7 +97,6 @@ pub(crate) fn fail_source(
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let Lease { job, position, fence } = *lease;
-    add_units(connection, job, units)?;
     let holds = "SELECT count(*) FROM sources WHERE job = ? AND position = ? AND lease = ?";
     let holds: i64 = connection
         .prepare_cached(holds)?
@@ -99,9 +104,18 @@ pub(crate) fn fail_source(
     if holds == 0 {
         return Ok(());
     }
-    let error = "UPDATE jobs SET error_reason = ?, error_message = ? WHERE number = ?";
+    add_units(connection, job, units)?;
+    // The first failure is the one that people should look at.
+    let error = "UPDATE jobs SET error_reason = ?, error_message = ? WHERE number = ? AND error_reason IS NULL";
     connection.execute(error, params![failure.reason.code(), failure.message, job])?;
-    end(connection, job)?;
+    match failure.reason {
+        Reason::UnitBudgetExhausted => end(connection, job)?,
+        _ => {
+            let listed = "UPDATE sources SET is_listed = 1, lease = NULL, process = NULL
+                WHERE job = ? AND position = ?";
+            connection.execute(listed, params![job, position])?;
+        }
+    }
     finish_if_listed(connection, job, now.as_millisecond())
 }
 
@@ -140,9 +154,10 @@ pub(crate) fn postpone_source(
         "UPDATE sources SET lease = NULL, process = NULL, not_before = ?, attempts = attempts + ?
         WHERE job = ? AND position = ? AND lease = ?";
     let Lease { job, position, fence } = *lease;
-    add_units(connection, job, units)?;
     let parameters =
         params![not_before.as_millisecond(), i64::from(is_failed), job, position, fence];
-    connection.prepare_cached(update)?.execute(parameters)?;
-    Ok(())
+    match connection.prepare_cached(update)?.execute(parameters)? {
+        0 => Ok(()),
+        _ => add_units(connection, job, units),
+    }
 }

@@ -40,8 +40,7 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Reason::LibraryInUse`] if another process uses the database and it has to be migrated, or if another process
-    /// migrates it.
+    /// [`Reason::LibraryInUse`] if another process uses the database and it has to be migrated.
     pub(super) fn take<T>(
         path: &Path,
         mut open: impl FnMut() -> Result<(T, bool)>,
@@ -50,14 +49,17 @@ impl Locks {
         let folder = with_suffix(path, "-locks");
         create_private_folder(&folder).map_err(file)?;
         let usage = open_file(&folder.join("usage"))?;
-        usage.try_lock_shared().map_err(in_use)?;
+        // Processes that start at the same moment open the file one after the other. The lock ends with this function.
+        let start = open_file(&folder.join("start"))?;
+        start.lock().map_err(file)?;
+        usage.lock_shared().map_err(file)?;
         let (mut opened, needs_migration) = open()?;
         if needs_migration {
             usage.unlock().map_err(file)?;
             usage.try_lock().map_err(in_use)?;
             migrate(&mut opened)?;
             usage.unlock().map_err(file)?;
-            usage.try_lock_shared().map_err(in_use)?;
+            usage.lock_shared().map_err(file)?;
         }
         Ok((opened, Self { folder, _usage: usage }))
     }

@@ -1,9 +1,9 @@
-//! The care of the file: figures, checks, backups, retention.
+//! Maintenance of the file: figures, checks, backups, retention.
 
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, MAIN_DB, params};
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, params};
 use serde::Serialize;
 use vidra::{Reason, Result, VideoId};
 
@@ -52,7 +52,7 @@ pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
     )?;
     let (jobs, items, unfinished_jobs) = numbers(
         "SELECT count(*), sum(items),
-        sum(state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs",
+        sum(state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs WHERE NOT is_deleted",
     )?;
     Ok(Stats {
         videos,
@@ -68,7 +68,8 @@ pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
 
 /// The number of jobs in each state.
 pub(crate) fn job_counts(connection: &Connection) -> rusqlite::Result<Vec<(JobState, u64)>> {
-    let mut query = connection.prepare_cached("SELECT state, count(*) FROM jobs GROUP BY state")?;
+    let counts = "SELECT state, count(*) FROM jobs WHERE NOT is_deleted GROUP BY state";
+    let mut query = connection.prepare_cached(counts)?;
     let rows = query.query_map([], |row| {
         let state = JobState::from_word(&row.get::<_, String>(0)?);
         Ok(state.map(|state| (state, row.get::<_, i64>(1).unwrap_or(0) as u64)))
@@ -93,7 +94,8 @@ pub(crate) fn job_figures(connection: &Connection, now: Timestamp) -> rusqlite::
     let counts = job_counts(connection)?;
     let count = |state| counts.iter().find(|(it, _)| *it == state).map_or(0, |(_, count)| *count);
     let jobs = JobState::ALL.iter().map(|(_, state)| (*state, count(*state))).collect();
-    let sums = "SELECT sum(items - succeeded - failed), sum(succeeded), sum(failed) FROM jobs";
+    let sums = "SELECT sum(items - succeeded - failed), sum(succeeded), sum(failed) FROM jobs
+        WHERE NOT is_deleted";
     let [pending, succeeded, failed] = connection.query_row(sums, [], |row| {
         let number = |index| row.get::<_, Option<i64>>(index).map(|it| it.unwrap_or(0) as u64);
         Ok([number(0)?, number(1)?, number(2)?])
@@ -137,7 +139,8 @@ pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<S
     let counts = "SELECT jobs.id FROM jobs LEFT JOIN
             (SELECT job, count(*) AS all_items, sum(state = 1) AS good, sum(state = 2) AS bad FROM items GROUP BY job)
             AS counted ON counted.job = jobs.number
-        WHERE jobs.items <> coalesce(all_items, 0) OR succeeded <> coalesce(good, 0) OR failed <> coalesce(bad, 0)";
+        WHERE NOT is_deleted
+            AND (jobs.items <> coalesce(all_items, 0) OR succeeded <> coalesce(good, 0) OR failed <> coalesce(bad, 0))";
     let mut query = connection.prepare(counts)?;
     for id in query.query_map([], |row| row.get::<_, String>(0))? {
         faults.push(format!("the counts of job {} do not agree with its items", id?));
@@ -217,7 +220,7 @@ pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     })
 }
 
-/// Removes everything that the library knows about these videos. Returns the number of removed transcripts.
+/// Removes the transcripts and the data of these videos. Returns the number of removed transcripts.
 pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::Result<u64> {
     let mut removed = 0;
     for video in videos {
@@ -264,6 +267,32 @@ pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite:
 pub(crate) fn expire_keys(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM idempotency_keys WHERE created_at <= ?";
     connection.execute(delete, [now.as_millisecond() - KEY_LIFE_MS])
+}
+
+/// Removes up to `limit` items and events of a deleted job, or the job itself if it has none left. Returns whether there
+/// was a deleted job. A job can have a million items, which would block other writes for seconds.
+pub(crate) fn purge_deleted(connection: &Connection, limit: usize) -> rusqlite::Result<bool> {
+    let next = "SELECT number FROM jobs WHERE is_deleted LIMIT 1";
+    let job: Option<i64> =
+        connection.prepare_cached(next)?.query_row([], |row| row.get(0)).optional()?;
+    let Some(job) = job else { return Ok(false) };
+    let rows = [
+        "DELETE FROM items WHERE job = ?1 AND position IN (SELECT position FROM items WHERE job = ?1 LIMIT ?2)",
+        "DELETE FROM events WHERE job = ?1 AND number IN (SELECT number FROM events WHERE job = ?1 LIMIT ?2)",
+    ];
+    let mut removed = 0;
+    for delete in rows {
+        removed += connection.prepare_cached(delete)?.execute(params![job, limit as i64])?;
+    }
+    if removed == 0 {
+        connection.execute("DELETE FROM jobs WHERE number = ?", [job])?;
+    }
+    Ok(true)
+}
+
+/// Copies the write-ahead log into the file, and empties it.
+pub(crate) fn checkpoint(connection: &Connection) -> Result<()> {
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(sql)
 }
 
 /// Rewrites the file without free pages. No transaction may be open.

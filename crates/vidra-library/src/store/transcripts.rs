@@ -31,10 +31,12 @@ impl NewTranscript {
     }
 }
 
-/// Stores a transcript and the data of its video, and returns its number. `request` is the request that it answers.
+/// Stores a transcript and the data of its video, and returns its number. `owner` has the room that it takes, and
+/// `request` is the request that it answers.
 pub(super) fn store(
     connection: &Connection,
     new: &NewTranscript,
+    owner: &str,
     request: Option<&str>,
     at: i64,
 ) -> rusqlite::Result<i64> {
@@ -42,8 +44,8 @@ pub(super) fn store(
     let video = info.video_id.to_string();
     store_video(connection, info, at)?;
     let insert = "INSERT INTO transcripts
-            (video, language, is_auto_generated, translated_from, stored_at, length, checksum, text)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            (video, language, is_auto_generated, translated_from, stored_at, owner, length, checksum, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (video, language, is_auto_generated, translated_from) DO UPDATE SET
             stored_at = excluded.stored_at, length = excluded.length, checksum = excluded.checksum,
             text = excluded.text
@@ -54,6 +56,7 @@ pub(super) fn store(
         info.track.is_auto_generated,
         info.track.translated_from.as_deref().unwrap_or_default(),
         at,
+        owner,
         text.length as i64,
         i64::from(text.checksum),
         text.compressed,
@@ -146,6 +149,24 @@ pub(crate) fn export_page(
     Ok(found)
 }
 
+/// Stores a transcript that the service fetched for `request` without a job.
+pub(crate) fn keep(
+    connection: &Connection,
+    new: &NewTranscript,
+    request: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    store(connection, new, "", Some(request), now.as_millisecond()).map(drop)
+}
+
+/// The bytes of the transcripts of an owner.
+pub(super) fn bytes_of(connection: &Connection, owner: &str) -> rusqlite::Result<u64> {
+    let query = "SELECT bytes FROM owner_bytes WHERE owner = ?";
+    let bytes: Option<i64> =
+        connection.prepare_cached(query)?.query_row([owner], |row| row.get(0)).optional()?;
+    Ok(bytes.map_or(0, |bytes| u64::try_from(bytes).unwrap_or(0)))
+}
+
 /// Stores an exported transcript, unless the library already has that track.
 pub(crate) fn import(
     connection: &Connection,
@@ -163,7 +184,7 @@ pub(crate) fn import(
         connection.prepare_cached(known)?.query_row(parameters, |row| row.get(0)).optional()?;
     let number = match known {
         Some(number) => number,
-        None => store(connection, new, None, now.as_millisecond())?,
+        None => store(connection, new, "", None, now.as_millisecond())?,
     };
     let insert =
         "INSERT OR IGNORE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";

@@ -9,7 +9,7 @@ use vidra::{Error, Result, Vidra};
 
 use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
-use crate::job::{Failure, JobRequest};
+use crate::job::{Failure, JobRequest, transcript_key};
 use crate::library::Library;
 use crate::store::leases::{self, LeasedItem, Work};
 use crate::store::transcripts::NewTranscript;
@@ -71,7 +71,7 @@ impl Task {
 
     async fn end(&self, outcome: &Result<NewTranscript, Failure>) -> Result<()> {
         let (lease, outcome) = (self.item.lease, outcome.clone());
-        let (request, now) = (self.request.transcript_key(), self.library.now());
+        let (request, now) = (transcript_key(&self.request.transcript), self.library.now());
         let end = move |it: &_| leases::end_item(it, &lease, &outcome, &request, now);
         self.library.database().write(end).await.map(drop)
     }

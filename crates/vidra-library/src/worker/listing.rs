@@ -153,7 +153,8 @@ impl Task {
                 videos.push((entry.video, reason));
             }
         }
-        ListedPage { videos, next: page.next_cursor.filter(|_| !is_last), units }
+        let (cursor, next) = (self.source.cursor.clone(), page.next_cursor.filter(|_| !is_last));
+        ListedPage { videos, cursor, next, units }
     }
 
     async fn postpone(&self, units: u64, at: Timestamp, is_failed: bool) {
@@ -168,7 +169,11 @@ impl Task {
     async fn fail(&self, units: u64, error: &Error) {
         let lease = self.source.lease;
         let write = || {
-            let (failure, now) = (Failure::from(error), self.library.now());
+            let (mut failure, now) = (Failure::from(error), self.library.now());
+            // A job can have many sources.
+            if failure.reason != Reason::UnitBudgetExhausted {
+                failure.message = format!("{}: {}", self.source.source, failure.message);
+            }
             let fail = move |it: &_| listing::fail_source(it, &lease, units, &failure, now);
             self.library.database().write(fail)
         };

@@ -155,6 +155,9 @@ fn candidate(
         let blocked = match next > now {
             // A failed attempt is repeated after a while.
             true => Some(Wait { reason: Reason::UpstreamFailed, until: next }),
+            false if kind == WorkKind::Item && work.is_out_of_room => {
+                Some(Wait { reason: Reason::LibraryLimitReached, until: next_hour(now) })
+            }
             false => wait(&work.row.job, kind),
         };
         let is_free = blocked.is_none();
@@ -164,6 +167,12 @@ fn candidate(
     let can_list = can(work.next_source, WorkKind::Listing) && !running.is_listing;
     let can_fetch = can(work.next_item, WorkKind::Item);
     Candidate { can_list, can_fetch, waits, start: Start::default() }
+}
+
+/// The next full hour. Nobody knows when there will be room, and a time that moved would be an event each time.
+fn next_hour(now: Timestamp) -> Timestamp {
+    const HOUR: i64 = 3600;
+    Timestamp::from_second((now.as_second().div_euclid(HOUR) + 1) * HOUR).unwrap_or(Timestamp::MAX)
 }
 
 fn finish(
@@ -222,7 +231,7 @@ mod tests {
             finished_at: None,
         };
         let row = JobRow { number, job, is_listed: true };
-        Work { row, next_item: Some(at(0)), next_source: None }
+        Work { row, next_item: Some(at(0)), next_source: None, is_out_of_room: false }
     }
 
     /// How many items of each job start.

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use vidra::{Error, Reason, Result, Vidra};
+use vidra::{Bucket, Error, Reason, Result, Vidra};
 
 use super::plan::WorkKind;
-use super::{Payers, egress};
+use super::{Payers, Worker, egress};
 use crate::job::{Job, Wait};
 use crate::library::Library;
 use crate::store::resources::{self as stored, Resource};
@@ -59,14 +59,25 @@ impl Blocked {
 }
 
 impl Resources {
-    /// Reads the stored resources, and restores the pauses of egress addresses.
-    pub(super) async fn restore(library: &Library, vidra: &Vidra) -> Self {
+    /// Reads the stored resources, and restores the pauses of egress addresses. Budgets and the quota are known without
+    /// a call, so a wait for them ends if the key, the reserve or a budget has changed since.
+    pub(super) async fn restore(Worker { library, vidra, config, .. }: &Worker) -> Self {
         let blocked = Blocked::default();
+        let is_paid = match vidra.quota().await {
+            Ok(quota) => quota.buckets.iter().any(|bucket| {
+                bucket.name == Bucket::Default.name() && bucket.remaining > config.reserve_units
+            }),
+            Err(_) => false,
+        };
+        let is_over = |it: &Resource| {
+            it.reason == Reason::CallerBudgetExhausted
+                || (it.reason == Reason::QuotaExhausted && is_paid)
+        };
         let now = library.now();
         match library.database().read(stored::all).await {
             Ok(all) => {
                 vidra.restore_egress_states(&egress::states(&all, now));
-                let others = all.into_iter().filter(|it| !egress::is_address(it));
+                let others = all.into_iter().filter(|it| !egress::is_address(it) && !is_over(it));
                 let waits =
                     others.map(|it| (it.name, Wait { reason: it.reason, until: it.available_at }));
                 blocked.lock().extend(waits);

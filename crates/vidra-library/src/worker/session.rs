@@ -70,7 +70,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(super) async fn new(worker: &'a Worker, only: &'a [JobId], process: i64) -> Self {
-        let resources = Resources::restore(&worker.library, &worker.vidra).await;
+        let resources = Resources::restore(worker).await;
         Self {
             worker,
             only,
@@ -116,8 +116,9 @@ impl<'a> Session<'a> {
             self.release_dead_processes().await?;
             self.release_lost_leases().await?;
             let now = library.now();
-            let mut active =
-                library.database().read(move |it| leases::active_jobs(it, now)).await?;
+            let max_bytes = library.limits().caller_bytes;
+            let read = move |it: &_| leases::active_jobs(it, max_bytes, now);
+            let mut active = library.database().read(read).await?;
             active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
             self.journal.note_active(library, &active).await?;
@@ -229,7 +230,7 @@ impl<'a> Session<'a> {
         if plan.starts.is_empty() {
             return Ok(());
         }
-        let process = self.process;
+        let (process, max_bytes) = (self.process, self.worker.library.limits().caller_bytes);
         let starts: Vec<_> = plan
             .starts
             .iter()
@@ -244,7 +245,7 @@ impl<'a> Session<'a> {
                 };
                 let items = match start.items {
                     0 => vec![],
-                    count => leases::lease_items(it, process, row, count, now)?,
+                    count => leases::lease_items(it, process, row, count, max_bytes, now)?,
                 };
                 leased.push((index, source, items));
             }
@@ -362,7 +363,7 @@ impl<'a> Session<'a> {
     async fn note_ended(&mut self) {
         let library = &self.worker.library;
         let now = library.now();
-        let active = library.database().read(move |it| leases::active_jobs(it, now)).await;
+        let active = library.database().read(move |it| leases::active_jobs(it, None, now)).await;
         let Ok(mut active) = active else { return };
         active.retain(|work| self.journal.has(work.row.job.id));
         let _ = self.journal.note_active(library, &active).await;

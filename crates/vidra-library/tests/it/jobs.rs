@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vidra::Reason;
+use vidra::{Pace, Pacing, Reason};
 use vidra_library::{Access, ItemFilter, ItemState, JobState};
 use vidra_sim::Endpoint;
 
@@ -81,6 +81,37 @@ async fn a_missing_source_fails_the_job_after_its_items() {
     assert_eq!(job.state, JobState::Failed);
     assert_eq!(job.error.unwrap().reason, Reason::PlaylistNotFound);
     assert_eq!(job.progress.succeeded, 1);
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_source_does_not_hide_the_sources_after_it() {
+    let world = World::new();
+    let library = world.library();
+    let worker = world.work(&library, world.client().build().unwrap());
+    let sources = ["PLmissing0000000", "PLsize50", "PLmissing0000001"];
+    let created = library.create(create(&sources)).await.unwrap();
+    let job = settled(&library, created.job.id).await;
+    assert_eq!((job.state, job.progress.total), (JobState::Failed, Some(50)));
+    let error = job.error.unwrap();
+    assert!(error.message.starts_with("PLmissing0000000: "), "the first one: {error:?}");
+    worker.stop().await;
+}
+
+/// The first items are a burst, and say nothing about the pace after it.
+#[tokio::test(start_paused = true)]
+async fn the_remaining_time_follows_the_pace() {
+    let world = World::new();
+    let library = world.library();
+    let pace = Pace { burst: 100, per_hour: 100 };
+    let vidra = world.client().pacing(Pacing::At(pace)).build().unwrap();
+    let worker = world.work(&library, vidra);
+    let id = library.create(create(&["PLsize500"])).await.unwrap().job.id;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let job = library.job(id, &Access::All).await.unwrap();
+    assert!(job.progress.succeeded >= 80, "{job:?}");
+    let hours = job.progress.eta_seconds.unwrap() as f64 / 3600.0;
+    assert!((3.0..5.0).contains(&hours), "{hours}");
     worker.stop().await;
 }
 
@@ -202,7 +233,13 @@ async fn pages_of_jobs_and_items_have_cursors() {
     let (last, end) =
         library.items(ids[0], &Access::All, filter, next.as_deref(), 2).await.unwrap();
     assert_eq!((first.len(), last.len(), end), (2, 1, None));
-    for wrong in ["", "x", "j1", "i-1", "i01", "i0"] {
+    // Neither another job nor another filter has the same list.
+    let foreign = [(ids[1], filter), (ids[0], ItemFilter::default())];
+    for (id, filter) in foreign {
+        let got = library.items(id, &Access::All, filter, next.as_deref(), 2).await;
+        assert_eq!(got.unwrap_err().reason(), Reason::InvalidCursor);
+    }
+    for wrong in ["", "x", "1", "1-", "-1", "0-00000000"] {
         let error = library.items(ids[0], &Access::All, filter, Some(wrong), 2).await.unwrap_err();
         assert_eq!(error.reason(), Reason::InvalidCursor, "{wrong}");
     }

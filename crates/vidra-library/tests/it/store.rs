@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use vidra::{Pacing, Reason};
-use vidra_library::{Access, JobState, Library, Limits};
+use vidra::{Pacing, Reason, TranscriptQuery, VideoId};
+use vidra_library::{Access, Create, JobState, Library, Limits};
+use vidra_sim::Endpoint;
 
 use crate::{World, create, settled};
 
@@ -137,14 +138,15 @@ async fn an_export_can_be_imported() {
         if lines.is_empty() {
             break;
         }
-        total += copy.import(&lines).await.unwrap();
-        assert_eq!(copy.import(&lines).await.unwrap(), 0, "known tracks stay");
+        total += copy.import(&lines, 0).await.unwrap();
+        assert_eq!(copy.import(&lines, 0).await.unwrap(), 0, "known tracks stay");
         after = last;
     }
     assert_eq!(total, job.progress.succeeded);
     assert_eq!(copy.stats().await.unwrap().transcripts, total);
-    let error = copy.import(&["{}".to_owned()]).await.unwrap_err();
+    let error = copy.import(&["{}".to_owned()], 200).await.unwrap_err();
     assert_eq!(error.reason(), Reason::InvalidInput);
+    assert_eq!(error.details(), ["line 201: is not an exported transcript"]);
     // A job over the copy fetches nothing that it has.
     let worker = other.work(&copy, other.client().pacing(Pacing::Off).build().unwrap());
     let id = copy.create(create(&["PLsize50"])).await.unwrap().job.id;
@@ -154,4 +156,83 @@ async fn an_export_can_be_imported() {
     worker.stop().await;
     let forgotten = copy.forget(vec![vidra::VideoId::parse("fda4eREcaTQ").unwrap()]).await.unwrap();
     assert!(forgotten <= 1);
+}
+
+/// Services that start together must not refuse each other while one of them creates the file.
+#[test]
+fn processes_that_start_at_the_same_moment_share_a_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..10 {
+        let path = folder.path().join(format!("library-{round}.db"));
+        let barrier = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    barrier.wait();
+                    Library::open(&path, Limits::default()).unwrap();
+                });
+            }
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_without_room_waits_and_goes_on_then() {
+    let world = World::new();
+    let limits = Limits::default().with_caller_bytes(Some(1));
+    let clock = std::sync::Arc::new(world.clock.clone());
+    let library = Library::in_memory(&world.memory, limits, clock).unwrap();
+    let of = |owner: &str| Create { owner: owner.to_owned(), ..create(&["PLsize50"]) };
+    let id = library.create(of("ann")).await.unwrap().job.id;
+    let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let job = library.job(id, &Access::All).await.unwrap();
+    let waiting = job.waiting.as_ref().map(|wait| wait.reason);
+    assert_eq!(waiting, Some(Reason::LibraryLimitReached), "{job:?}");
+    assert!((1..50).contains(&job.progress.succeeded), "items in flight ended: {job:?}");
+    let error = library.create(of("ann")).await.unwrap_err();
+    assert_eq!(error.reason(), Reason::LibraryLimitReached);
+    assert!(error.retry_after().is_some());
+    library.create(of("ben")).await.unwrap();
+    worker.stop().await;
+    let library = world.library();
+    let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+    assert_eq!(settled(&library, id).await.progress.pending, 0);
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_job_is_gone_at_once_and_its_key_is_free() {
+    let world = World::new();
+    let library = world.library();
+    let keyed = || Create { idempotency_key: Some("night".to_owned()), ..create(&["PLsize500"]) };
+    let id = library.create(keyed()).await.unwrap().job.id;
+    let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+    assert_eq!(settled(&library, id).await.progress.pending, 0);
+    library.delete(id, &Access::All).await.unwrap();
+    assert_eq!(library.job(id, &Access::All).await.unwrap_err().reason(), Reason::JobNotFound);
+    let stats = library.stats().await.unwrap();
+    assert_eq!((stats.jobs, stats.items), (0, 0));
+    assert!(stats.transcripts > 400, "transcripts stay");
+    assert!(library.check(false).await.unwrap().faults.is_empty());
+    let again = library.create(keyed()).await.unwrap();
+    assert!(again.is_new && again.job.id != id);
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn transcripts_without_a_job_are_known_to_later_jobs() {
+    let world = World::new();
+    let library = world.library();
+    let vidra = world.client().pacing(Pacing::Off).build().unwrap();
+    let (video, query) = (VideoId::parse("txManualAsr").unwrap(), TranscriptQuery::default());
+    let record = vidra.transcript_record(video, &query).await.unwrap().body;
+    library.keep(&query, record).await.unwrap();
+    let players = || world.platform.record().calls_to(Endpoint::Player);
+    let before = players();
+    let id = library.create(create(&["txManualAsr"])).await.unwrap().job.id;
+    let worker = world.work(&library, vidra);
+    assert_eq!(settled(&library, id).await.progress.succeeded, 1);
+    assert_eq!(players(), before);
+    worker.stop().await;
 }

@@ -184,7 +184,7 @@ const ALL: [ErrorResponse; 35] = [
     ),
     ErrorResponse::new(
         "JobLimitReached",
-        "The caller has too many unfinished jobs, or sends too many requests. A dry run also fails if a quota is used up.",
+        "The caller has too many unfinished jobs (`too_many_jobs`), has no more room in the library (`library_limit_reached`), or sends too many requests. A dry run also fails if a quota is used up.",
         Reason::TooManyJobs,
         "You have 100 unfinished jobs, and 100 are allowed",
     )

@@ -213,7 +213,7 @@ impl PendingRequest {
         let pieces: Option<SentInPieces> = response.extensions_mut().remove();
         let is_sent_in_pieces = pieces.is_some() && self.method != Method::HEAD;
         if is_stream(&response) || is_sent_in_pieces {
-            let length = pieces.map(|pieces| pieces.length);
+            let length = pieces.and_then(|pieces| pieces.length);
             return response.map(|body| Body::new(RecordedStream { body, request: self, length }));
         }
         let length = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();

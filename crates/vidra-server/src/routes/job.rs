@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::{Bucket, Quota, Reason, Vidra};
 use vidra_library::{
@@ -25,8 +26,9 @@ use super::list::{ListForm, PageQuery};
 use crate::drain::Drain;
 use crate::error_body::{ApiError, FetchErrors, JobErrors, JobListErrors, Result, StartErrors};
 use crate::extract::{Id, Query, invalid};
-use crate::gate::Caller;
+use crate::gate::{Caller, CallerId};
 use crate::respond::Tagged;
+use crate::slots::Slot;
 use crate::state::AppState;
 use crate::stream::ListLine;
 use body::{JobBody, JobRequestBody};
@@ -38,8 +40,14 @@ pub(super) use change::{
 pub(super) use events::{__path_get_job_events, get_job_events};
 pub(super) use results::{__path_get_job_results, get_job_results};
 
+/// Says that an earlier request with the same key started the job.
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
 /// Chosen by the caller, so that a repeated request starts no second job.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The longest time of an estimate.
+const ESTIMATE_TIME: Duration = Duration::from_secs(60);
 
 /// The longest wait for a change of a job.
 const MAX_WAIT: usize = 60;
@@ -51,6 +59,25 @@ pub(super) struct Jobs {
     /// The name of the caller's key. Empty without keys.
     owner: String,
     drain: Drain,
+    state: AppState,
+    caller: Option<CallerId>,
+}
+
+impl Jobs {
+    /// Takes a slot for a connection that follows a job.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyFollowers`].
+    fn follow(&self) -> Result<Option<Slot<CallerId>>> {
+        let too_many = || {
+            let message = "You follow too many jobs at the same time";
+            ApiError::new(Reason::TooManyFollowers, message).with_retry_after(10)
+        };
+        let slot =
+            |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
+        self.caller.as_ref().map(slot).transpose()
+    }
 }
 
 impl FromRequestParts<AppState> for Jobs {
@@ -75,7 +102,8 @@ impl FromRequestParts<AppState> for Jobs {
             }
         };
         let (library, drain) = (config.file.get()?.clone(), state.drain.clone());
-        Ok(Self { library, access, owner, drain })
+        let caller = parts.extensions.get::<CallerId>().cloned();
+        Ok(Self { library, access, owner, drain, state: state.clone(), caller })
     }
 }
 
@@ -85,15 +113,16 @@ impl FromRequestParts<AppState> for Jobs {
 /// video that appears twice is fetched once, and the library's own transcripts are not fetched again.
 ///
 /// A JSON body has up to 500 sources: links or ids of videos, playlists and channels. With `Content-Type: text/plain` or
-/// `application/x-ndjson` the body has up to 50,000, one a line. Options are members of the JSON body or query
+/// `application/x-ndjson` the body has up to 50,000, one a line, of which 500 may be playlists and channels. Options are members of the JSON body or query
 /// parameters; a member of the body wins.
 ///
-/// With an `Idempotency-Key` the same request returns the same job for 24 hours. Another request with that key is 422.
+/// With an `Idempotency-Key` the same request returns the same job for 24 hours, with `Idempotency-Replayed: true`. Another
+/// request with that key is 422.
 ///
 /// With `dryRun=true` the answer is an estimate, and no job starts.
 ///
 /// Cost: none by itself. The job pays 1 unit per 50 entries of playlists and channels, and 1 more for each channel. A
-/// dry run costs 1 unit for each playlist and channel whose size is not cached.
+/// dry run costs 1 unit for each playlist and channel whose size is not cached, at most 100.
 #[utoipa::path(
     post, path = "/api/jobs", tag = "Jobs",
     params(
@@ -137,7 +166,12 @@ pub(super) async fn start_job(
     let (request, sources) = body.parse(options).await?;
     if is_dry {
         let per_day = units_per_day(&state, &vidra, caller.as_ref()).await?;
-        let estimate = Estimate::new(&vidra, &request, &sources, per_day).await?;
+        // An estimate must not use what the job itself leaves to interactive requests.
+        let reserve = state.library.as_ref().map_or(0, |it| it.worker.reserve_units);
+        let vidra = vidra.in_background(reserve);
+        let estimate = Estimate::new(&vidra, &request, &sources, per_day);
+        let late = |_| ApiError::new(Reason::TimedOut, "The estimate takes too long");
+        let estimate = timeout(ESTIMATE_TIME, estimate).await.map_err(late)??;
         return Ok(Tagged(estimate).into_response());
     }
     let create = Create { owner: jobs.owner, request, sources, idempotency_key };
@@ -145,7 +179,11 @@ pub(super) async fn start_job(
     let location = format!("/api/jobs/{}", created.job.id);
     let location = HeaderValue::try_from(location).map_err(ApiError::internal)?;
     let headers = [(header::LOCATION, location), NO_STORE];
-    Ok((StatusCode::ACCEPTED, headers, Json(created.job)).into_response())
+    let mut response = (StatusCode::ACCEPTED, headers, Json(created.job)).into_response();
+    if !created.is_new {
+        response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 const NO_STORE: (HeaderName, HeaderValue) =
@@ -270,6 +308,7 @@ pub(super) async fn get_job(
     let wait = query.whole("wait", 0..=MAX_WAIT, 0);
     let seen = query.whole("seen", 0..=usize::MAX, 0);
     query.check()?;
+    let _slot = if wait > 0 { jobs.follow()? } else { None };
     let Jobs { library, access, drain, .. } = jobs;
     let wait = Duration::from_secs(wait as u64);
     tokio::select! {

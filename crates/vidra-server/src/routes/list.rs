@@ -232,6 +232,19 @@ impl ListForm {
         items: &[T],
         next_cursor: Option<&str>,
     ) -> Result {
+        let mut response = self.page_body(whole, items, next_cursor)?;
+        if self.is_by_accept {
+            response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+        }
+        Ok(response)
+    }
+
+    fn page_body<T: ToSchema + Serialize>(
+        &self,
+        whole: &impl Serialize,
+        items: &[T],
+        next_cursor: Option<&str>,
+    ) -> Result<Response> {
         if self.format == ListFormat::Json && self.fields.is_none() {
             // As it is, so that members keep their order.
             return Ok(Tagged(whole).into_response());

@@ -35,8 +35,8 @@ pub(crate) fn with_error_line(
     lines.map(move |bytes| Ok(bytes.unwrap_or_else(|error| line(line_of(error, "results failed")))))
 }
 
-/// The bytes of a document. The connection breaks if they fail, or if the service has to stop, so that nobody takes a
-/// part for the whole.
+/// The bytes of a document. The connection breaks if they fail, or if the service has to stop, so that a client
+/// cannot mistake a part for the whole.
 pub(crate) fn or_broken(
     bytes: impl Stream<Item = Result<Bytes>> + Send + 'static,
     drain: Drain,

@@ -44,7 +44,7 @@ fn uncached(has_api_key: bool) -> TestApp {
     let clock = Arc::new(SystemClock);
     let library = Library::in_memory(&Memory::new().unwrap(), Limits::default(), clock).unwrap();
     let file = LibraryFile::new(library);
-    let library = Some(LibraryConfig { file, worker: WorkerConfig::default() });
+    let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
     let config = Config { response_cache_bytes: 0, gate, library, ..Config::default() };
     TestApp { sim, app: App::new(builder.build().unwrap(), config) }
 }

@@ -63,7 +63,7 @@ impl JobApp {
         let memory = Memory::new().unwrap();
         let library = Library::in_memory(&memory, limits, Arc::new(clock.clone())).unwrap();
         let file = LibraryFile::new(library);
-        let library = Some(LibraryConfig { file, worker: WorkerConfig::default() });
+        let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
         let config = Config { gate, library, ..Config::default() };
         Self { app: TestApp::configured(|builder| builder.clock(clock), config) }
     }
@@ -167,7 +167,7 @@ async fn a_job_runs_from_its_start_to_its_results() {
     let table = app.get(&format!("{path}/items?format=csv&limit=2&fields=position,state")).await;
     assert_eq!(table.text.lines().count(), 3, "{}", table.text);
     assert!(table.text.starts_with("position,state\r\n1,"), "{}", table.text);
-    assert_eq!(table.header("x-next-cursor"), Some("i2"));
+    assert!(table.header("x-next-cursor").unwrap().starts_with("2-"));
     let jobs = app.get("/api/jobs?format=csv").await;
     assert!(jobs.text.lines().next().unwrap().contains(",id,name,owner,state,"), "{}", jobs.text);
 

@@ -2,17 +2,15 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::wire::sentence;
 use super::{BatchQuery, BatchSource, MAX_CONCURRENCY};
 use crate::error::{Error, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId, shown};
-use crate::language::LanguageCode;
-use crate::list::DateRange;
-use crate::transcript::{CaptionKind, ChunkBy, ChunkQuery, Languages, Seconds, TimeRange};
-use crate::whole::{self, MAX};
+use crate::member::{captions, language, languages, number, since};
+use crate::transcript::{ChunkBy, ChunkQuery, Seconds, TimeRange};
+use crate::whole::MAX;
 
 /// The maximum number of videos to skip.
 const MAX_SKIPPED: usize = 4_000;
@@ -177,55 +175,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Parses a whole number, also from a string or from `3.0`.
-fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
-    let number = match value {
-        Value::Number(number) => whole::whole(number),
-        Value::String(text) if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => {
-            text.trim().parse().ok()
-        }
-        _ => None,
-    };
-    number.filter(|number| bounds.contains(number)).ok_or_else(|| match bounds.into_inner() {
-        (least, MAX) => format!("must be a whole number, {least} or more"),
-        (least, most) => format!("must be a whole number from {least} to {most}"),
-    })
-}
-
 fn skipped(value: &Value) -> Result<HashSet<VideoId>, String> {
     let wrong = || format!("must be a list of at most {MAX_SKIPPED} video ids");
     let ids = value.as_array().filter(|ids| ids.len() <= MAX_SKIPPED).ok_or_else(wrong)?;
     let id = |id: &Value| VideoId::parse(id.as_str()?).ok();
     ids.iter().map(|text| id(text).ok_or_else(wrong)).collect()
-}
-
-fn languages(value: &Value) -> Result<Languages, String> {
-    match value {
-        Value::String(text) if text.trim().is_empty() => Ok(Languages::default()),
-        Value::String(text) => Languages::parse(text).map_err(|error| error.message().to_owned()),
-        _ => Err("must be a language code, or several separated by commas".to_owned()),
-    }
-}
-
-fn language(value: &Value) -> Result<Option<LanguageCode>, String> {
-    match value {
-        Value::String(text) if text.trim().is_empty() => Ok(None),
-        Value::String(text) => match LanguageCode::parse(text) {
-            Ok(code) => Ok(Some(code)),
-            Err(error) => Err(error.message().to_owned()),
-        },
-        _ => Err("must be a language code".to_owned()),
-    }
-}
-
-fn captions(value: &Value) -> Result<CaptionKind, String> {
-    let found = CaptionKind::ALL.iter().find(|(word, _)| value.as_str() == Some(word));
-    found.map(|(_, kind)| *kind).ok_or_else(|| "must be manual or auto".to_owned())
-}
-
-fn since(value: &Value) -> Result<Timestamp, String> {
-    let read = DateRange::parse_since(value.as_str().unwrap_or_default().trim());
-    read.map_err(|error| error.message().to_owned())
 }
 
 /// Parses a time: a number of seconds, or a string.

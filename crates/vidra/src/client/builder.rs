@@ -6,13 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::clock::{Clock, SystemClock};
 use crate::data_api::account::ApiKey;
+use crate::ident::VideoId;
 use crate::quota::{LedgerDouble, QuotaLimits};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::RetryPolicy;
+use crate::resource::OnTranscript;
 use crate::resource::lifetime::Lifetimes;
 use crate::store::Store;
+use crate::transcript::TranscriptQuery;
 use crate::transport::Transport;
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::web::clients::Clients;
@@ -70,6 +75,7 @@ pub struct Builder {
     max_batches: usize,
     max_answer_memory: u64,
     max_spool: u64,
+    on_transcript: Option<OnTranscript>,
 }
 
 /// The default memory limit of the cache: 20,000 videos of 4 KB, the longest list that YouTube
@@ -117,6 +123,7 @@ impl Default for Builder {
             max_batches: 32,
             max_answer_memory: 128 << 20,
             max_spool: 2 << 30,
+            on_transcript: None,
         }
     }
 }
@@ -297,6 +304,18 @@ impl Builder {
     /// the system and have no name: nothing is left of them when the process ends.
     pub fn max_spool(mut self, bytes: u64) -> Self {
         self.max_spool = bytes;
+        self
+    }
+
+    /// Calls `observer` with each transcript that is fetched from YouTube: the video, the query, and the record that
+    /// [`FullTranscript::from_record`](crate::FullTranscript::from_record) reads. Cached transcripts and those of
+    /// background handles ([`Vidra::in_background`](crate::Vidra::in_background)) are left out. The observer must not
+    /// block.
+    pub fn on_transcript(
+        mut self,
+        observer: impl Fn(VideoId, &TranscriptQuery, &Bytes) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_transcript = Some(Box::new(observer));
         self
     }
 }

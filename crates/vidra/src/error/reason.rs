@@ -100,6 +100,8 @@ reasons! {
     ToolNotFound = "tool_not_found", NotFound, "Check the name with `vidra tools` or in `docs/tools.json`.";
     /// There is no such job, or it belongs to another caller.
     JobNotFound = "job_not_found", NotFound, "Check the id, and use the key that started the job.";
+    /// The library no longer has the transcript.
+    TranscriptRemoved = "transcript_removed", NotFound, "Start a job for the video again.";
     /// The operator has switched the library off.
     LibraryOff = "library_off", NotFound, "Ask the operator to switch on the library.";
     /// The live stream or premiere has not started.
@@ -141,6 +143,10 @@ reasons! {
     TooManyBatches = "too_many_batches", RateLimited, "Wait for `Retry-After`.";
     /// This caller has too many unfinished jobs.
     TooManyJobs = "too_many_jobs", RateLimited, "Wait until a job has ended, or cancel one.";
+    /// This caller follows too many jobs at the same time.
+    TooManyFollowers = "too_many_followers", RateLimited, "Close other connections that follow jobs.";
+    /// The transcripts of this caller have used up their share of the library.
+    LibraryLimitReached = "library_limit_reached", RateLimited, "Ask the operator for more room. Jobs continue by themselves when there is room.";
     /// YouTube limits the requests of this service.
     UpstreamRateLimited = "upstream_rate_limited", RateLimited, "Wait for `Retry-After`.";
     /// YouTube limits the translations of this service.

@@ -14,6 +14,7 @@ use crate::cache::{Fetched, Key};
 use crate::chart::ChartQuery;
 use crate::comment::{CommentOrder, CommentQuery};
 use crate::context::Context;
+use crate::context::waiters::Urgency;
 use crate::error::{Error, Result};
 use crate::ident::{ChannelId, ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::language::LanguageCode;
@@ -261,7 +262,14 @@ impl Lookup {
                 }
                 Self::Transcript(id, query) => {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
-                    Ok(web::one(&fetch, query).await?.to_record().into_boxed_slice().into())
+                    let record: Bytes =
+                        web::one(&fetch, query).await?.to_record().into_boxed_slice().into();
+                    if let Some(observer) = &services.on_transcript
+                        && ctx.urgency != Urgency::Background
+                    {
+                        observer(*id, query, &record);
+                    }
+                    Ok(record)
                 }
             };
             body.map(Fetched::from)

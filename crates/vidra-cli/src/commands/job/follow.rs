@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
-use vidra::Vidra;
+use vidra::{Reason, Vidra};
 use vidra_library::{Access, JobId, Library, Worker, WorkerConfig};
 
 use super::super::CommandContext;
@@ -48,8 +48,10 @@ pub(super) async fn watch(args: &WatchArgs) -> Result<(), Failure> {
 /// How long a request waits for a change.
 const WAIT: u64 = 30;
 
-/// The shortest time between two requests. A fast job changes hundreds of times a second.
-const INTERVAL: Duration = Duration::from_millis(100);
+/// The shortest time between two requests. A fast job changes hundreds of times a second, and the requests to a service
+/// count for the rate limit of the caller.
+const INTERVAL: Duration = Duration::from_secs(1);
+const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often this process looks whether it has to work on the job itself.
 const LOOK: Duration = Duration::from_secs(1);
@@ -58,19 +60,29 @@ const LOOK: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// The longest `Retry-After` that is waited for at once.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
 /// A job that a command follows.
 pub(super) struct Follower {
     id: String,
     /// Whether to end when the job waits for a resource.
     no_wait: bool,
     config: WorkerConfig,
+    /// The units that the job had cost before this command. `u64::MAX` if the command does not pay for it.
+    units_before: u64,
 }
 
 type Stop = Shared<BoxFuture<'static, ()>>;
 
 impl Follower {
     pub(super) fn new(id: String, no_wait: bool, config: WorkerConfig) -> Self {
-        Self { id, no_wait, config }
+        Self { id, no_wait, config, units_before: u64::MAX }
+    }
+
+    /// Follows a job that this command has started, and reports its units as the cost of the command.
+    pub(super) fn of_new_job(id: String, config: WorkerConfig) -> Self {
+        Self { units_before: 0, ..Self::new(id, false, config) }
     }
 
     /// Follows the job until it ends, prints it, and turns its state into the result of the command.
@@ -103,6 +115,9 @@ impl Follower {
         };
         drop(progress);
         let Some((body, job)) = ended? else { return Err(self.stopped(service)) };
+        if let Some(spent) = job.units.checked_sub(self.units_before) {
+            service.spending().add(spent);
+        }
         if output.form != Form::Ndjson {
             output.answer("", &body, jobs::job)?;
         }
@@ -138,11 +153,11 @@ impl Follower {
                     output.json_line(&String::from_utf8_lossy(&body))?;
                 }
             }
-            if job.has_stopped() || (self.no_wait && job.state == "waiting") {
+            if job.has_stopped() || (self.no_wait && job.waits()) {
                 return Ok((body, job));
             }
             last = Some(job);
-            sleep(INTERVAL).await;
+            sleep(if service.library().is_some() { LOCAL_INTERVAL } else { INTERVAL }).await;
         }
     }
 
@@ -161,9 +176,14 @@ impl Follower {
             match service.fetch(&request).await {
                 Err(failure) if last.is_some() && is_passing(&failure) => {
                     if pause == FIRST_PAUSE {
-                        progress.print("the service does not answer; trying again until it does");
+                        let why = match (&failure, service.library()) {
+                            (Failure::Refused(refused), _) => refused.message.clone(),
+                            (_, Some(_)) => "the library file cannot be used now".to_owned(),
+                            (_, None) => "the service does not answer".to_owned(),
+                        };
+                        progress.print(&format!("{why}; trying again"));
                     }
-                    sleep(pause).await;
+                    sleep(pause.max(retry_after(&failure))).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 answer => return answer,
@@ -176,8 +196,13 @@ impl Follower {
         let Some((library, vidra)) = service.library() else { return Ok(()) };
         let id = JobId::parse(&self.id)?;
         let worker = worker(library, vidra, self.config);
-        while library.job(id, &Access::All).await.is_ok_and(|job| job.state.is_active()) {
-            if !library.has_worker(id).await? {
+        // A disk that fails for a while does not end the work.
+        let is_active = async || match library.job(id, &Access::All).await {
+            Ok(job) => job.state.is_active(),
+            Err(error) => error.reason() == Reason::LibraryUnavailable,
+        };
+        while is_active().await {
+            if !library.has_worker(id).await.unwrap_or(true) {
                 worker.run_until_idle(&[id], stop.clone()).await?;
             }
             tokio::select! {
@@ -197,13 +222,24 @@ fn worker(library: &Library, vidra: &Vidra, config: WorkerConfig) -> Worker {
     Worker::new(library.clone(), vidra.clone(), payers, config)
 }
 
-/// Whether a service that answered before may answer again.
+/// The time that the service asks to wait.
+fn retry_after(failure: &Failure) -> Duration {
+    match failure {
+        Failure::Refused(Refused { retry_after: Some(wait), .. }) => (*wait).min(LONGEST_WAIT),
+        _ => Duration::ZERO,
+    }
+}
+
+/// Whether a service or a file that answered before may answer again.
 fn is_passing(failure: &Failure) -> bool {
-    matches!(
-        failure,
-        Failure::Message(Exit::Network | Exit::Upstream, _)
-            | Failure::Refused(Refused { exit: Exit::Network | Exit::Upstream, .. })
-    )
+    match failure {
+        Failure::Message(exit, _) => matches!(exit, Exit::Network | Exit::Upstream),
+        Failure::Refused(Refused { exit, reason, .. }) => {
+            let needs_operator = [Reason::LibraryDamaged, Reason::LibraryTooNew].map(Some);
+            matches!(exit, Exit::Network | Exit::Upstream) && !needs_operator.contains(reason)
+        }
+        _ => false,
+    }
 }
 
 /// Shows a change: the bar on a terminal, otherwise a line for each new state and each tenth.

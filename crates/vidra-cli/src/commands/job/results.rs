@@ -100,7 +100,9 @@ impl ResultsArgs {
         let CommandContext { service, output, .. } = context;
         match (&self.out, format) {
             (Some(out), _) => to_file(service, &request, out).await,
-            (None, ResultFormat::Json) => output.document(&service.fetch(&request).await?),
+            (None, ResultFormat::Json) if output.shows_documents() => {
+                output.document(&service.fetch(&request).await?)
+            }
             (None, ResultFormat::Ndjson) => {
                 let mut last = vec![];
                 let write = |line: &[u8]| {
@@ -110,11 +112,14 @@ impl ResultsArgs {
                 service.lines(&request, write).await?;
                 check_end(&last)
             }
-            (None, ResultFormat::Csv) => {
+            (None, ResultFormat::Csv) if output.shows_documents() => {
                 output.foreign(&String::from_utf8_lossy(&service.fetch(&request).await?))
             }
-            (None, ResultFormat::Zip) => {
-                service.download(&request, |data| Ok(io::stdout().write_all(data)?)).await
+            // Whatever its size.
+            (None, _) => {
+                service.download(&request, |data| Ok(io::stdout().write_all(data)?)).await?;
+                let is_json = format == ResultFormat::Json;
+                if is_json { output.text("\n") } else { Ok(()) }
             }
         }
     }

@@ -122,9 +122,16 @@ impl StartArgs {
         if self.detach {
             return context.output.answer("", &body, jobs::job);
         }
-        let JobView { id, .. } = read(&body)?;
-        context.output.notice(&format!("started job {id}"));
-        let follower = Follower::new(id, false, self.common.common.service.worker_config());
+        let JobView { id, state, .. } = read(&body)?;
+        // An earlier command with the same key can have started it.
+        let is_new = self.idempotency_key.is_none() || state == "queued";
+        let event = if is_new { "started job" } else { "this key belongs to job" };
+        context.output.notice(&format!("{event} {id}"));
+        let config = self.common.common.service.worker_config();
+        let follower = match is_new {
+            true => Follower::of_new_job(id, config),
+            false => Follower::new(id, false, config),
+        };
         follower.run(context).await
     }
 

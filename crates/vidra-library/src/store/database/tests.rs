@@ -6,7 +6,7 @@ use super::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_without_room_leaves_the_others_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database::open(&folder.path().join("library.db")).unwrap();
+    let database = Database::open(&folder.path().join("library.db"), None).unwrap();
     let create = |it: &Connection| it.execute_batch("CREATE TABLE t (n INTEGER, x BLOB)");
     database.write(create).await.unwrap();
     database.limit_bytes(Some(1)).await.unwrap();
@@ -40,7 +40,7 @@ async fn a_write_without_room_leaves_the_others_whole() {
 #[tokio::test(flavor = "multi_thread")]
 async fn abandoned_reads_keep_their_connections() {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database::open(&folder.path().join("library.db")).unwrap();
+    let database = Database::open(&folder.path().join("library.db"), None).unwrap();
     let slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
         SELECT count(*) FROM n";
     for _ in 0..50 {

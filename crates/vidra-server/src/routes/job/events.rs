@@ -20,18 +20,23 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The changes of a job as server-sent events.
 ///
 /// The first event is a `snapshot`: the job as it is. Then come the numbered events: `state`, `listed` and `item`. Their
-/// `data` is JSON with the members of the event, its `number` and its time `at`, and their `id` is the number. An `error`,
-/// whose `data` is an `ErrorBody`, is the last event of a stream that cannot continue. The numbers of a job have no gaps. Without `Last-Event-ID` and `after` only events after the snapshot follow; with them,
-/// all events after that number, so that a reader misses nothing after a broken connection. A comment is sent whenever
-/// nothing has happened for 15 seconds. The stream ends when the job has ended and all its events were sent.
+/// `data` is JSON with the members of the event, its `number` and its time `at`, and their `id` is the number. The numbers
+/// of a job have no gaps.
+///
+/// Without `Last-Event-ID` and `after` only events after the snapshot follow. With them all events after that number
+/// follow, so that a reader misses nothing after a broken connection.
+///
+/// A comment is sent whenever nothing has happened for 15 seconds. The stream ends when the job has ended and all its
+/// events were sent. An `error`, whose `data` is an `ErrorBody`, is the last event of a stream that cannot continue. A
+/// caller can follow 50 jobs at the same time.
 ///
 /// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/api/jobs/{id}/events", tag = "Jobs",
     params(
         ("id" = String, Path),
-        ("after" = Option<u64>, Query, description = "The number of the last event that the reader has; that of `Last-Event-ID` if not given", example = 0),
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that the reader has; the snapshot replaces the events before it if not given", example = "0")
+        ("after" = Option<u64>, Query, description = "The number of the last event that the reader has; of this and `Last-Event-ID` the greater one counts; only events after the snapshot follow if not given", example = 0),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that the reader has; of this and `after` the greater one counts; only events after the snapshot follow if not given", example = "0")
     ),
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), JobErrors)
 )]
@@ -44,20 +49,25 @@ pub(in crate::routes) async fn get_job_events(
     let whole = |text: &str| text.parse::<u64>().map_err(|_| "must be a whole number");
     let after = query.parsed("after", whole);
     query.check()?;
-    let after = match (after, headers.get(LAST_EVENT_ID)) {
-        (None, Some(last)) if !last.is_empty() => {
+    let last = match headers.get(LAST_EVENT_ID) {
+        Some(last) if !last.is_empty() => {
             let number = last.to_str().ok().and_then(|text| whole(text.trim()).ok());
             let fault = "last-event-id: must be a whole number";
             Some(number.ok_or_else(|| invalid("A header is not valid", fault))?)
         }
-        (after, _) => after,
+        _ => None,
     };
+    // A reader that reconnects repeats the query of its first request, and adds the header.
+    let after = after.max(last);
+    let slot = jobs.follow()?;
     let Jobs { library, access, drain, .. } = jobs;
     let job = library.job(id, &access).await?;
     // A number beyond the last event can only come from another file.
     let after = after.map_or(job.version, |after| after.min(job.version));
     let first = stream::iter([snapshot(&job, after)]);
     let events = first.chain(numbered_events(library, id, access, after));
+    // The stream owns the slot, however it ends.
+    let events = events.inspect(move |_| _ = &slot);
     let events = sse_until_shutdown(events, drain).map(Ok::<_, Infallible>);
     let mut response = Sse::new(events).into_response();
     add_stream_headers(response.headers_mut());
@@ -69,7 +79,7 @@ fn snapshot(job: &Job, after: u64) -> Event {
     Event::default().event("snapshot").id(after.to_string()).data(data)
 }
 
-/// The events after a number, until the job has ended. A comment stands for silence.
+/// The events after a number, until the job has ended. It sends a comment as a heartbeat.
 fn numbered_events(
     library: Library,
     id: JobId,

@@ -12,6 +12,7 @@ use super::Jobs;
 use crate::accept::preferred_type;
 use crate::error_body::{ErrorBody, JobErrors, Result};
 use crate::extract::{Id, Query};
+use crate::respond::SentInPieces;
 use crate::stream;
 
 /// The media types, with the words of `format`.
@@ -69,7 +70,7 @@ pub(in crate::routes) enum JobResultLine {
     params(
         ("id" = String, Path),
         ("format" = Option<String>, Query, description = "`json`, `ndjson`, `csv` or `zip`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
-        ("files" = Option<String>, Query, description = "The kinds of files in an archive; `txt` if not given", example = "srt,txt")
+        ("files" = Option<String>, Query, description = "The kinds of files in an archive, for `zip` alone; `txt` if not given", example = "srt,txt")
     ),
     responses(
         (status = 200, description = "The results", content(
@@ -115,6 +116,7 @@ pub(in crate::routes) async fn get_job_results(
         _ => Body::from_stream(stream::or_broken(bytes, jobs.drain)),
     };
     let mut response = body.into_response();
+    response.extensions_mut().insert(SentInPieces { length: None });
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     stream::add_stream_headers(headers);

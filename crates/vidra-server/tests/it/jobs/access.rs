@@ -9,8 +9,8 @@ use vidra_library::{Limits, WorkerConfig};
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
 use vidra_server::{Config, LibraryConfig, LibraryFile};
 
-use super::JobApp;
-use crate::app::{TestApp, TestResponse};
+use super::{JobApp, request};
+use crate::app::{PEER, TestApp, TestResponse};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -94,8 +94,49 @@ async fn a_caller_has_a_limit_of_unfinished_jobs() {
     app.start(body.clone()).await;
     let got = app.post("/api/jobs", body.clone()).await;
     assert_eq!((got.status.as_u16(), got.reason().as_str()), (429, "too_many_jobs"));
+    assert_eq!(got.header("retry-after"), Some("60"));
     app.send("POST", &format!("{path}/cancel"), &[], "").await;
     app.start(body).await;
+}
+
+/// A job that has ended runs again after a retry, and counts as unfinished then.
+#[tokio::test(start_paused = true)]
+async fn a_retry_counts_as_an_unfinished_job() {
+    let limits = Limits::default().with_unfinished_jobs(Some(1));
+    let app = JobApp::with(Rules { on_loopback: true, ..Rules::default() }, limits);
+    app.work();
+    let ended = app.start(json!({"sources": ["txNoCaption"]})).await;
+    app.ended(&ended).await;
+    let paused = app.start(json!({"sources": ["txManualAsr"]})).await;
+    app.send("POST", &format!("{paused}/pause"), &[], "").await;
+    let got = app.send("POST", &format!("{ended}/retry"), &[], "").await;
+    assert_eq!((got.status.as_u16(), got.reason().as_str()), (429, "too_many_jobs"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_follows_a_limited_number_of_jobs() {
+    let keys = Some(Arc::new(Keys::new(&file(&["anna", "ben"]))));
+    let app = JobApp::with(Rules { keys, ..Rules::default() }, Limits::default());
+    let started =
+        send(&app, "anna", "POST", "/api/jobs", json!({"sources": ["txManualAsr"]})).await;
+    let path = started.header("location").unwrap().to_owned();
+    let (events, wait) = (format!("{path}/events"), format!("{path}?wait=1&seen=9"));
+    let mut open = vec![];
+    for _ in 0..50 {
+        let request = request("GET", &events, &[("x-api-key", "vk_anna")], "");
+        let response = app.app.app.answer(request, PEER).await;
+        assert_eq!(response.status(), 200);
+        open.push(response);
+    }
+    for path in [&events, &wait] {
+        let got = send(&app, "anna", "GET", path, Value::Null).await;
+        assert_eq!((got.status.as_u16(), got.reason().as_str()), (429, "too_many_followers"));
+        assert_eq!(got.header("retry-after"), Some("10"));
+    }
+    let at_once = send(&app, "anna", "GET", &path, Value::Null).await;
+    assert_eq!(at_once.status, 200, "without a wait it follows nothing");
+    open.pop();
+    assert_eq!(send(&app, "anna", "GET", &wait, Value::Null).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +155,7 @@ async fn without_a_library_there_are_no_jobs() {
 #[tokio::test(start_paused = true)]
 async fn a_library_that_cannot_be_opened_stops_no_other_request() {
     let file = LibraryFile::unavailable(|| Err(vidra::Error::new(Reason::LibraryUnavailable, "x")));
-    let library = Some(LibraryConfig { file, worker: WorkerConfig::default() });
+    let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
     let gate = Rules { on_loopback: true, ..Rules::default() };
     let config = Config { gate, library, ..Config::default() };
     let app = JobApp { app: TestApp::configured(|builder| builder, config) };

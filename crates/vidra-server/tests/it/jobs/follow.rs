@@ -116,6 +116,19 @@ async fn events_have_no_gaps_over_reconnections() {
     assert_eq!(ended("?after=99999999").await.len(), 1);
 }
 
+/// A reader that reconnects repeats its first query, and adds the header.
+#[tokio::test(start_paused = true)]
+async fn the_later_one_of_after_and_last_event_id_counts() {
+    let app = JobApp::new();
+    app.work();
+    let path = app.start(json!({"sources": ["PLsize50"]})).await;
+    app.ended(&path).await;
+    let path = format!("{path}/events?after=0");
+    let all = Events::open(&app, &path, &[]).await.rest().await.len();
+    let rest = Events::open(&app, &path, &[("last-event-id", "5")]).await.rest().await.len();
+    assert_eq!(rest, all - 5);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_of_events_ends_with_its_job_and_with_the_service() {
     let app = JobApp::new();

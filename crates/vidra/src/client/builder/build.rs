@@ -173,7 +173,10 @@ impl Builder {
         );
         let spool = Spool::new(self.max_answer_memory, self.max_spool, std::env::temp_dir());
         Ok(Vidra {
-            services: Arc::new(Services::new(cache, data_api, web, spool, self.search)),
+            services: Arc::new(Services {
+                on_transcript: self.on_transcript,
+                ..Services::new(cache, data_api, web, spool, self.search)
+            }),
             batches: Arc::new(Batches::new(self.max_batches)),
             mode: CacheMode::Normal,
             include: Include::default(),
