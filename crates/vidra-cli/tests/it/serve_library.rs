@@ -46,7 +46,7 @@ fn a_job_survives_a_kill_and_a_restart() {
     let job = start_job(&service, r#"["PLsize500"]"#);
     let id = job["id"].as_str().unwrap();
     service.kill();
-    assert!(folder.path().join("state/library.db").exists(), "in the state folder");
+    assert!(folder.path().join("state/demo-library.db").exists(), "in the state folder");
     let service = Service::start(&mut demo(folder.path()));
     let job = ended(&service, id);
     let failed: u64 = job["failed"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
@@ -68,7 +68,7 @@ fn a_library_can_be_off_or_elsewhere() {
     let (status, body) = service.get("/api/jobs");
     assert!(status == 404 && body.contains("library_off"), "{body}");
     assert_eq!(service.stop().0, Some(0));
-    assert!(!folder.path().join("state/library.db").exists());
+    assert!(!folder.path().join("state/demo-library.db").exists());
     let service = Service::start(demo(folder.path()).env("VIDRA_DATABASE", "sqlite:new/a.db"));
     assert_eq!(service.get("/api/jobs").0, 200);
     assert_eq!(service.stop().0, Some(0));

@@ -194,9 +194,9 @@ impl Library {
 fn exported(line: &str) -> Option<(NewTranscript, Vec<String>)> {
     let value: Value = serde_json::from_str(line).ok()?;
     let record = format!("{}\n{}", value.get("lines")?, value.get("rest")?);
-    // Also the parts that are not read here must be whole.
-    FullTranscript::from_record(record.as_bytes()).ok()?;
+    let transcript = FullTranscript::from_record(record.as_bytes()).ok()?;
     let requests = value.get("requests")?.as_array()?.iter();
     let requests = requests.map(|it| it.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-    Some((NewTranscript::new(record.as_bytes()).ok()?, requests))
+    // With its members in the usual order, which JSON alone does not keep.
+    Some((NewTranscript::new(&transcript.to_record()).ok()?, requests))
 }

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use vidra::clock::Clock;
 use vidra_library::{Library, Limits, Memory, WorkerConfig};
 use vidra_server::gate::Rules;
-use vidra_server::{Config, LibraryConfig, LibraryFile};
+use vidra_server::{Config, FetchedTranscripts, LibraryConfig, LibraryFile};
+use vidra_sim::Endpoint;
 
 use crate::app::{PEER, TestApp, TestResponse};
 
@@ -66,6 +67,22 @@ impl JobApp {
         let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
         let config = Config { gate, library, ..Config::default() };
         Self { app: TestApp::configured(|builder| builder.clock(clock), config) }
+    }
+
+    /// On loopback, with a library that stores all transcripts.
+    fn keeping_all() -> Self {
+        let clock = Arc::new(TestClock::new());
+        let library =
+            Library::in_memory(&Memory::new().unwrap(), Limits::default(), clock).unwrap();
+        let fetched = FetchedTranscripts::default();
+        let observer = fetched.observer();
+        let library = LibraryConfig {
+            fetched: Some(fetched),
+            ..LibraryConfig::new(LibraryFile::new(library), WorkerConfig::default())
+        };
+        let gate = Rules { on_loopback: true, ..Rules::default() };
+        let config = Config { gate, library: Some(library), ..Config::default() };
+        Self { app: TestApp::configured(|builder| builder.on_transcript(observer), config) }
     }
 
     /// Runs the jobs until the test ends.
@@ -408,4 +425,22 @@ async fn owners_change_the_state_of_a_job() {
     assert_eq!((got.status.as_u16(), got.text.as_str()), (204, ""));
     assert_eq!(app.send("DELETE", &other, &[], "").await.status, 404);
     assert_eq!(app.get("/api/jobs").await.json()["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_fetched_transcripts_are_stored_if_the_operator_wants_it() {
+    let app = JobApp::keeping_all();
+    app.work();
+    for path in ["/api/transcript/txManualAsr", "/api/transcript/txNoCaption"] {
+        // The second request is a cache hit.
+        app.get(path).await;
+        app.get(path).await;
+    }
+    let metrics = app.get("/metrics").await.text;
+    assert!(metrics.contains("vidra_library_kept_total{outcome=\"stored\"} 1\n"), "{metrics}");
+    let players = || app.app.sim.record().calls_to(Endpoint::Player);
+    let before = players();
+    let path = app.start(json!({"sources": ["txManualAsr"]})).await;
+    assert_eq!(app.ended(&path).await["succeeded"], 1);
+    assert_eq!(players(), before);
 }
