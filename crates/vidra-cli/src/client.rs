@@ -144,7 +144,7 @@ pub(crate) struct ClientArgs {
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 
-    /// Folder for data that survives a restart: the quota ledger, and the spending and usage of callers
+    /// Folder for data that survives a restart: the quota ledger, the spending and usage of callers, and the library
     /// [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,

@@ -35,7 +35,7 @@ pub(crate) enum KeysCommand {
         /// [default: no budget]
         #[arg(long, value_parser = count32)]
         searches: Option<u32>,
-        /// Allow the caller to see the usage of all callers (GET /api/usage)
+        /// Allow the caller to see the usage of all callers, and to see and change all jobs
         #[arg(long)]
         operator: bool,
     },

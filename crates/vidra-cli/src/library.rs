@@ -282,7 +282,12 @@ async fn forget(
     demo: bool,
 ) -> Result<(), Failure> {
     let removed = file.done(file.library.forget(videos.to_vec()).await)?;
-    print(&format!("removed {removed} transcripts of {} videos\n", videos.len()))?;
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let (removed, videos) = (counted(removed, "transcript"), counted(videos.len() as u64, "video"));
+    print(&format!("removed {removed} of {videos}\n"))?;
     let usual = StoreLocation::user_default(!demo);
     let location = cache.unwrap_or(&usual);
     // A store cannot be searched for the answers of a video.

@@ -78,7 +78,11 @@ impl JobView {
     /// The reason of a wait or of a failure.
     pub(crate) fn explanation(&self) -> Option<String> {
         let waiting = self.waiting.as_ref().map(|Wait { reason, until }| {
-            let known = Reason::from_code(reason).map(|it| it.meaning().trim_end_matches('.'));
+            let known = Reason::from_code(reason).map(|it| match it {
+                // Other requests may still have their reserve.
+                Reason::QuotaExhausted => "Jobs have used their share of today's quota",
+                it => it.meaning().trim_end_matches('.'),
+            });
             format!("waits until {}: {}", minute(until), known.unwrap_or(reason))
         });
         waiting.or_else(|| self.error.as_ref().map(|error| error.message.clone()))
@@ -98,8 +102,9 @@ impl JobView {
 
     fn progress(&self) -> String {
         match self.total {
-            Some(total) => format!("{} of {total}", self.done()),
-            None => format!("{} of {} or more", self.done(), self.known()),
+            Some(total) => format!("{} of {total} videos", self.done()),
+            None if self.known() == 0 => "no video is listed yet".to_owned(),
+            None => format!("{} of {} or more videos", self.done(), self.known()),
         }
     }
 }
@@ -112,7 +117,7 @@ pub(crate) fn job(job: &JobView, _: Option<usize>) -> String {
         count => format!("{count} {one}s"),
     };
     let counts = joined(&[
-        format!("{} videos", job.progress()),
+        job.progress(),
         format!("{} transcripts", job.succeeded),
         counted(job.units, "unit"),
         counted(job.source_count, "source"),

@@ -72,7 +72,7 @@ fn videos_are_forgotten() {
     let forget = ["library", "forget", "https://youtu.be/fda4eREcaTQ", "--cache", "fs:cache"];
     let (code, text, errors) = world.run(&forget);
     assert_eq!(code, Some(0), "{errors}");
-    assert_eq!(text, "removed 1 transcripts of 1 videos\ncleared the cache store\n");
+    assert_eq!(text, "removed 1 transcript of 1 video\ncleared the cache store\n");
     assert_eq!(world.run(&["cache", "stats", "--cache", "fs:cache"]).1, "0 answers, 0 bytes\n");
     assert!(!world.run(&["library", "export"]).1.contains("fda4eREcaTQ"));
 }

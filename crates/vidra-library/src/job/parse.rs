@@ -60,7 +60,7 @@ impl JobRequest {
     }
 
     /// Parses a list of sources: one id or link a line, or one JSON text or object with `id` a line. At most 500 of them
-    /// are playlists and channels. Empty lines are ignored.
+    /// are playlists and channels. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl JobRequest {
         const SHOWN: usize = 20;
         let (mut sources, mut faults, mut seen) = (vec![], vec![], HashSet::new());
         let mut lists = 0;
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| is_entry(line.trim()));
         for (count, (number, line)) in lines.enumerate() {
             if count >= MAX_VIDEOS {
                 return Err(too_many(MAX_VIDEOS));
@@ -95,6 +95,11 @@ impl JobRequest {
         }
         finish(faults, sources)
     }
+}
+
+/// Whether a line of a list is neither empty nor a comment.
+fn is_entry(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with('#')
 }
 
 fn list_entry(line: &str) -> Result<JobSource, String> {
@@ -133,10 +138,13 @@ fn finish<T>(faults: Vec<String>, read: T) -> Result<T> {
 }
 
 fn sources(value: &Value, faults: &mut Vec<String>) -> Result<Vec<JobSource>> {
-    let Some(texts) = value.as_array().filter(|texts| !texts.is_empty()) else {
+    let Some(texts) = value.as_array() else {
         faults.push("sources: must be a list of links or ids".to_owned());
         return Ok(vec![]);
     };
+    if texts.is_empty() {
+        faults.push("sources: is empty".to_owned());
+    }
     if texts.len() > MAX_SOURCES {
         return Err(too_many(MAX_SOURCES));
     }
@@ -199,7 +207,9 @@ fn read_name(value: &Value) -> Result<Option<String>, String> {
     match name.filter(is_good) {
         Some("") => Ok(None),
         Some(name) => Ok(Some(name.to_owned())),
-        None => Err(format!("must be a text of at most {MAX_NAME} characters")),
+        None => Err(format!(
+            "must be a text of at most {MAX_NAME} characters, without control characters"
+        )),
     }
 }
 
@@ -270,7 +280,7 @@ mod tests {
 
     #[test]
     fn lists_have_ids_links_and_json() {
-        let text = "dQw4w9WgXcQ\n\n\"fda4eREcaTQ\"\r\n{\"id\": \"https://youtu.be/quirkNoLike\"}\n";
+        let text = "# mine\ndQw4w9WgXcQ\n\n\"fda4eREcaTQ\"\r\n{\"id\": \"https://youtu.be/quirkNoLike\"}\n";
         assert_eq!(JobRequest::parse_list(text).unwrap().len(), 3);
         assert_eq!(JobRequest::parse_list("dQw4w9WgXcQ\nyoutu.be/dQw4w9WgXcQ").unwrap().len(), 1);
         JobRequest::parse_list(r#"{"id": "dQw4w9WgXcQ", "lang": "de"}"#).unwrap_err();

@@ -283,7 +283,10 @@ pub(crate) fn change(
     let after = match change {
         Change::Cancel if state == JobState::Cancelled => state,
         _ if state.is_finished() => {
-            let message = format!("The job is {}", state.word());
+            let message = match state {
+                JobState::Failed => "The job has failed".to_owned(),
+                _ => format!("The job is {}", state.word()),
+            };
             return Err(Error::new(Reason::JobStateConflict, message));
         }
         Change::Cancel => JobState::Cancelled,

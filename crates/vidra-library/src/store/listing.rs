@@ -161,3 +161,48 @@ pub(crate) fn postpone_source(
         _ => add_units(connection, job, units),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{JobId, JobRequest, JobSource};
+    use crate::store::jobs::NewJob;
+    use crate::store::{leases, migrate, processes};
+
+    /// A write whose caller gave up may have been made, and is repeated.
+    #[test]
+    fn a_repeated_page_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate::migrate(&mut connection).unwrap();
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let new = NewJob {
+            id: JobId::random().unwrap(),
+            owner: String::new(),
+            request: JobRequest::default(),
+            sources: vec![JobSource::parse("PLsize120").unwrap()],
+            idempotency: None,
+            max_unfinished: None,
+            max_bytes: None,
+        };
+        jobs::create(&connection, &new, now).unwrap();
+        let process = processes::add_process(&connection, now).unwrap();
+        let source = leases::lease_source(&connection, process, 1, now).unwrap().unwrap();
+        let video = |n: u32| (VideoId::parse(&format!("video{n:06}")).ok(), None);
+        let page = |n: u32, cursor: Option<&str>, next: Option<&str>| ListedPage {
+            videos: vec![video(n), (None, Some(Reason::VideoNotFound))],
+            cursor: cursor.map(str::to_owned),
+            next: next.map(str::to_owned),
+            units: 1,
+        };
+        let add =
+            |page: &ListedPage| add_page(&connection, &source.lease, None, page, now).unwrap();
+        let first = page(1, None, Some("b"));
+        assert!(add(&first) && add(&first), "listing continues");
+        let last = page(2, Some("b"), None);
+        assert!(!add(&last) && !add(&last));
+        let job = jobs::by_number(&connection, 1).unwrap().job;
+        assert_eq!((job.progress.total, job.progress.units), (Some(4), 2));
+        postpone_source(&connection, &source.lease, 1, now, false).unwrap();
+        assert_eq!(jobs::by_number(&connection, 1).unwrap().job.progress.units, 2);
+    }
+}

@@ -50,3 +50,31 @@ async fn abandoned_reads_keep_their_connections() {
     let read = database.read(|it| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
     assert_eq!(read.await.unwrap(), 1);
 }
+
+/// A disk that hangs holds nobody for ever, and a write that was given up is made when the disk works again.
+#[tokio::test]
+async fn a_disk_that_hangs_ends_the_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("library.db"), None).unwrap();
+    let create = |it: &Connection| it.execute_batch("CREATE TABLE t (n INTEGER)");
+    database.write(create).await.unwrap();
+    let (release, hangs) = std::sync::mpsc::channel::<()>();
+    let stuck = database.write(move |it| {
+        let _ = hangs.recv();
+        it.execute("INSERT INTO t VALUES (1)", []).map(drop)
+    });
+    let other = database.write(|it| it.execute("INSERT INTO t VALUES (2)", []).map(drop));
+    // A clock that is paused jumps to the end of the wait.
+    tokio::time::pause();
+    let (stuck, other) = tokio::join!(stuck, other);
+    for error in [stuck.unwrap_err(), other.unwrap_err()] {
+        assert_eq!(error.reason(), Reason::LibraryUnavailable);
+    }
+    assert!(database.health().is_failing);
+    drop(release);
+    tokio::time::resume();
+    let count =
+        |it: &Connection| it.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0));
+    assert_eq!(database.write(count).await.unwrap(), 2);
+    assert!(!database.health().is_failing);
+}

@@ -89,7 +89,7 @@ pub(super) fn cases() -> Vec<Case> {
 pub(super) const JOB: &str = "JOB";
 
 /// A dry run with a source whose size is not known.
-const DRY: &str = "with `dryRun=true` and a playlist or a channel";
+const DRY: &str = "with `dryRun=true`, for each playlist or channel";
 
 fn jobs() -> Vec<Case> {
     let start = "POST /api/jobs";
