@@ -44,6 +44,9 @@ CREATE TABLE sources (
     not_before INTEGER NOT NULL DEFAULT 0,
     lease INTEGER,
     process INTEGER,
+    -- The last call whose units were counted: the fencing number of its lease, and its number under that lease.
+    charged_lease INTEGER,
+    charged_call INTEGER,
     PRIMARY KEY (job, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unlisted_sources ON sources (job, position) WHERE NOT is_listed;

@@ -320,7 +320,8 @@ pub(crate) fn lease_source(
     match JobSource::from_stored(&kind, &id) {
         Ok(source) => Ok(Some(LeasedSource { lease, source, cursor, attempts })),
         Err(error) => {
-            listing::fail_source(connection, &lease, 0, &Failure::from(&error), now)?;
+            let charge = listing::Charge::default();
+            listing::fail_source(connection, &lease, charge, &Failure::from(&error), now)?;
             Ok(None)
         }
     }

@@ -19,6 +19,14 @@ pub(crate) struct ListedPage {
     /// The cursor of the next page. `None` after the last one.
     pub(crate) next: Option<String>,
     /// The cost of the page.
+    pub(crate) charge: Charge,
+}
+
+/// The units of a call. A write may be repeated, and its units count once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Charge {
+    /// The number of the call under its lease.
+    pub(crate) call: u64,
     pub(crate) units: u64,
 }
 
@@ -33,6 +41,8 @@ pub(crate) fn add_page(
 ) -> rusqlite::Result<bool> {
     let at = now.as_millisecond();
     let Lease { job, position, fence } = *lease;
+    // Also after a lost lease: the call was made.
+    count_units(connection, lease, page.charge)?;
     let update = "UPDATE sources SET cursor = ?, is_listed = ?, attempts = 0, not_before = 0,
             lease = CASE WHEN ?2 THEN NULL ELSE lease END, process = CASE WHEN ?2 THEN NULL ELSE process END
         WHERE job = ? AND position = ? AND lease = ? AND cursor IS ?";
@@ -49,10 +59,9 @@ pub(crate) fn add_page(
         failure: reason.map(|reason| (reason, message(*video, reason))),
     });
     let (added, is_full) = items::add(connection, job, limit, new, at)?;
-    let units = "UPDATE jobs SET units = units + ? WHERE number = ? RETURNING items";
-    let parameters = params![page.units as i64, job];
-    let items: i64 = connection.prepare_cached(units)?.query_row(parameters, |row| row.get(0))?;
-    let listed = ListedEvent { added, items: items as u64, units: page.units };
+    let items = "SELECT items FROM jobs WHERE number = ?";
+    let items: i64 = connection.prepare_cached(items)?.query_row([job], |row| row.get(0))?;
+    let listed = ListedEvent { added, items: items as u64, units: page.charge.units };
     events::add(connection, job, at, &JobEvent::Listed(listed))?;
     if is_full {
         end(connection, job)?;
@@ -67,14 +76,24 @@ pub(crate) fn add_page(
         connection.prepare_cached(is_active)?.query_row([job], |row| row.get(0))?;
     if !is_active {
         // The job was paused or cancelled meanwhile.
-        postpone_source(connection, lease, 0, now, false)?;
+        postpone_source(connection, lease, Charge::default(), now, false)?;
     }
     Ok(is_active)
 }
 
-fn add_units(connection: &Connection, job: i64, units: u64) -> rusqlite::Result<()> {
-    let update = "UPDATE jobs SET units = units + ? WHERE number = ?";
-    connection.prepare_cached(update)?.execute(params![units as i64, job])?;
+/// Counts the units of a call, unless they were counted.
+fn count_units(connection: &Connection, lease: &Lease, charge: Charge) -> rusqlite::Result<()> {
+    let (Lease { job, position, fence }, Charge { call, units }) = (*lease, charge);
+    if units == 0 {
+        return Ok(());
+    }
+    let mark = "UPDATE sources SET charged_lease = ?1, charged_call = ?2
+        WHERE job = ?3 AND position = ?4 AND NOT (charged_lease IS ?1 AND charged_call IS ?2)";
+    let parameters = params![fence, call as i64, job, position];
+    if connection.prepare_cached(mark)?.execute(parameters)? > 0 {
+        let update = "UPDATE jobs SET units = units + ? WHERE number = ?";
+        connection.prepare_cached(update)?.execute(params![units as i64, job])?;
+    }
     Ok(())
 }
 
@@ -88,15 +107,16 @@ fn message(video: Option<VideoId>, reason: Reason) -> String {
 }
 
 /// Fails the listing of a source. The job fails when everything else has ended: the other sources are listed first,
-/// unless the job has no units left. `units` is the cost of the failed call.
+/// unless the job has no units left. `charge` is the cost of the failed call.
 pub(crate) fn fail_source(
     connection: &Connection,
     lease: &Lease,
-    units: u64,
+    charge: Charge,
     failure: &Failure,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let Lease { job, position, fence } = *lease;
+    count_units(connection, lease, charge)?;
     let holds = "SELECT count(*) FROM sources WHERE job = ? AND position = ? AND lease = ?";
     let holds: i64 = connection
         .prepare_cached(holds)?
@@ -104,7 +124,6 @@ pub(crate) fn fail_source(
     if holds == 0 {
         return Ok(());
     }
-    add_units(connection, job, units)?;
     // The first failure is the one that people should look at.
     let error = "UPDATE jobs SET error_reason = ?, error_message = ? WHERE number = ? AND error_reason IS NULL";
     connection.execute(error, params![failure.reason.code(), failure.message, job])?;
@@ -141,12 +160,12 @@ fn finish_if_listed(connection: &Connection, job: i64, at: i64) -> rusqlite::Res
     jobs::complete_if_done(connection, job, at)
 }
 
-/// Gives a source back, to be listed again at `not_before`. `units` is the cost of the failed call. `is_failed` counts
+/// Gives a source back, to be listed again at `not_before`. `charge` is the cost of the failed call. `is_failed` counts
 /// it as a failed attempt.
 pub(crate) fn postpone_source(
     connection: &Connection,
     lease: &Lease,
-    units: u64,
+    charge: Charge,
     not_before: Timestamp,
     is_failed: bool,
 ) -> rusqlite::Result<()> {
@@ -156,10 +175,9 @@ pub(crate) fn postpone_source(
     let Lease { job, position, fence } = *lease;
     let parameters =
         params![not_before.as_millisecond(), i64::from(is_failed), job, position, fence];
-    match connection.prepare_cached(update)?.execute(parameters)? {
-        0 => Ok(()),
-        _ => add_units(connection, job, units),
-    }
+    count_units(connection, lease, charge)?;
+    connection.prepare_cached(update)?.execute(parameters)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -192,7 +210,7 @@ mod tests {
             videos: vec![video(n), (None, Some(Reason::VideoNotFound))],
             cursor: cursor.map(str::to_owned),
             next: next.map(str::to_owned),
-            units: 1,
+            charge: Charge { call: u64::from(n), units: 1 },
         };
         let add =
             |page: &ListedPage| add_page(&connection, &source.lease, None, page, now).unwrap();
@@ -202,7 +220,11 @@ mod tests {
         assert!(!add(&last) && !add(&last));
         let job = jobs::by_number(&connection, 1).unwrap().job;
         assert_eq!((job.progress.total, job.progress.units), (Some(4), 2));
-        postpone_source(&connection, &source.lease, 1, now, false).unwrap();
-        assert_eq!(jobs::by_number(&connection, 1).unwrap().job.progress.units, 2);
+        // A call that failed after the lease was lost still cost its units, once.
+        let charge = Charge { call: 3, units: 1 };
+        for _ in 0..2 {
+            postpone_source(&connection, &source.lease, charge, now, false).unwrap();
+        }
+        assert_eq!(jobs::by_number(&connection, 1).unwrap().job.progress.units, 3);
     }
 }

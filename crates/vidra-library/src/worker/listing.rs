@@ -12,7 +12,7 @@ use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, JobSource};
 use crate::library::Library;
 use crate::store::leases::{LeasedSource, Work};
-use crate::store::listing::{self, ListedPage};
+use crate::store::listing::{self, Charge, ListedPage};
 
 /// How many pages one task lists before other jobs have a turn.
 const PAGES_OF_A_TURN: usize = 20;
@@ -26,6 +26,8 @@ pub(super) struct Task {
     source: LeasedSource,
     /// The units that the job has cost so far.
     units: u64,
+    /// The number of calls under this lease.
+    calls: u64,
     blocked: Blocked,
 }
 
@@ -46,6 +48,7 @@ impl Task {
             request: job.options.clone(),
             source,
             units: job.progress.units,
+            calls: 0,
             blocked,
         })
     }
@@ -58,21 +61,22 @@ impl Task {
                 return;
             }
         }
-        self.postpone(0, Timestamp::UNIX_EPOCH, false).await;
+        self.postpone(Charge::default(), Timestamp::UNIX_EPOCH, false).await;
     }
 
     /// Fetches and stores the next page. Returns whether there is another one.
     async fn page(&mut self) -> bool {
         if self.request.unit_budget.is_some_and(|budget| self.units >= budget) {
             let message = format!("The job has used its budget of {} units", self.units);
-            self.fail(0, &Error::new(Reason::UnitBudgetExhausted, message)).await;
+            let error = Error::new(Reason::UnitBudgetExhausted, message);
+            self.fail(Charge::default(), &error).await;
             return false;
         }
         let source = match &self.source.source {
             JobSource::Playlist(id) => EntrySource::Playlist(id.clone()),
             JobSource::Channel(channel) => EntrySource::Uploads(channel.clone()),
             JobSource::Video(_) => {
-                self.fail(0, &Error::internal("a video has no list")).await;
+                self.fail(Charge::default(), &Error::internal("a video has no list")).await;
                 return false;
             }
         };
@@ -81,19 +85,20 @@ impl Task {
         let page = AssertUnwindSafe(page).catch_unwind().await;
         let page = page.unwrap_or_else(|_| Err(panicked()));
         let units = u64::from(metered.cost().units());
-        self.units += units;
+        (self.units, self.calls) = (self.units + units, self.calls + 1);
+        let charge = Charge { call: self.calls, units };
         match page {
-            Ok(page) => self.store(page, units).await,
+            Ok(page) => self.store(page, charge).await,
             Err(error) => {
-                self.stop(units, &error).await;
+                self.stop(charge, &error).await;
                 false
             }
         }
     }
 
     /// Stores a page. Returns whether there is another one.
-    async fn store(&mut self, page: EntryPage, units: u64) -> bool {
-        let page = self.listed(page, units);
+    async fn store(&mut self, page: EntryPage, charge: Charge) -> bool {
+        let page = self.listed(page, charge);
         self.source.cursor.clone_from(&page.next);
         self.source.attempts = 0;
         let (lease, limit) = (self.source.lease, self.request.limit);
@@ -106,7 +111,7 @@ impl Task {
     }
 
     /// Gives the source back after an error, or fails it.
-    async fn stop(&self, units: u64, error: &Error) {
+    async fn stop(&self, charge: Charge, error: &Error) {
         match verdict(error, self.source.attempts) {
             Verdict::Wait(wait) => {
                 // First the resource, so that nobody tries again before it is known.
@@ -117,19 +122,19 @@ impl Task {
                         "pause of the Data API not stored"
                     );
                 }
-                self.postpone(units, Timestamp::UNIX_EPOCH, false).await;
+                self.postpone(charge, Timestamp::UNIX_EPOCH, false).await;
             }
             Verdict::Retry(wait) => {
                 let at = self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
-                self.postpone(units, at, true).await;
+                self.postpone(charge, at, true).await;
             }
-            Verdict::Fail => self.fail(units, error).await,
+            Verdict::Fail => self.fail(charge, error).await,
         }
     }
 
     /// The requested videos of a page. Uploads are in the order of time, so a full page that is older than requested is
     /// the last one.
-    fn listed(&self, page: EntryPage, units: u64) -> ListedPage {
+    fn listed(&self, page: EntryPage, charge: Charge) -> ListedPage {
         let dates = self.request.dates;
         let is_dated = dates.since.is_some() || dates.until.is_some();
         let is_old = |published: Option<Timestamp>| {
@@ -154,19 +159,20 @@ impl Task {
             }
         }
         let (cursor, next) = (self.source.cursor.clone(), page.next_cursor.filter(|_| !is_last));
-        ListedPage { videos, cursor, next, units }
+        ListedPage { videos, cursor, next, charge }
     }
 
-    async fn postpone(&self, units: u64, at: Timestamp, is_failed: bool) {
+    async fn postpone(&self, charge: Charge, at: Timestamp, is_failed: bool) {
         let lease = self.source.lease;
         let write = || {
-            let postpone = move |it: &_| listing::postpone_source(it, &lease, units, at, is_failed);
+            let postpone =
+                move |it: &_| listing::postpone_source(it, &lease, charge, at, is_failed);
             self.library.database().write(postpone)
         };
         until_stored(lease, write).await;
     }
 
-    async fn fail(&self, units: u64, error: &Error) {
+    async fn fail(&self, charge: Charge, error: &Error) {
         let lease = self.source.lease;
         let write = || {
             let (mut failure, now) = (Failure::from(error), self.library.now());
@@ -174,7 +180,7 @@ impl Task {
             if failure.reason != Reason::UnitBudgetExhausted {
                 failure.message = format!("{}: {}", self.source.source, failure.message);
             }
-            let fail = move |it: &_| listing::fail_source(it, &lease, units, &failure, now);
+            let fail = move |it: &_| listing::fail_source(it, &lease, charge, &failure, now);
             self.library.database().write(fail)
         };
         until_stored(lease, write).await;
