@@ -15,7 +15,7 @@ pub struct Estimate {
     pub videos: u64,
     /// The quota units for listing, at most.
     pub units: u64,
-    /// The hours at the pace of the service's addresses. Transcripts that the library has take no time.
+    /// The hours at the pace of the service's addresses. The job takes less time if the library already has transcripts.
     pub hours: f64,
     /// The days of quota for the units, after the daily reserve for interactive requests. 0 without units.
     pub quota_days: u64,

@@ -31,8 +31,8 @@ impl NewTranscript {
     }
 }
 
-/// Stores a transcript and the data of its video, and returns its number. `owner` has the room that it takes, and
-/// `request` is the request that it answers.
+/// Stores a transcript and the data of its video, and returns its number. Its size counts for `owner`, and it
+/// answers `request`.
 pub(super) fn store(
     connection: &Connection,
     new: &NewTranscript,
