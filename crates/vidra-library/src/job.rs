@@ -14,8 +14,13 @@ use vidra::{Reason, VideoId};
 
 pub use event::{ItemEvent, JobEvent, ListedEvent, NumberedEvent, StateEvent};
 pub use id::JobId;
-pub(crate) use request::transcript_key;
+pub use parse::is_webhook_name;
+pub(crate) use parse::{
+    MAX_LIMIT, MAX_UNITS, captions_member, each_member, finish, object, sources, webhook,
+};
 pub use request::{JobRequest, JobSource};
+pub(crate) use request::{serialize_captions, transcript_key};
+pub(crate) use time::{iso, optional_iso};
 
 /// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -138,6 +143,10 @@ pub struct Job {
     #[serde(skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub owner: String,
+    /// The name of the collection that it syncs. Absent for other jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
+    pub collection: Option<String>,
     /// The state.
     pub state: JobState,
     /// The resource that it waits for. Absent in other states than `waiting`.

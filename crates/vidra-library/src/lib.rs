@@ -1,7 +1,8 @@
-//! Durable jobs and a library of transcripts on disk, over [`vidra::Vidra`].
+//! Durable jobs, collections that stay up to date, and a library of transcripts on disk, over [`vidra::Vidra`].
 //!
 //! [`Library`] is one SQLite file. [`Worker`] runs the jobs in it: it lists their sources, fetches transcripts, and
 //! waits for the quota and for egress addresses. A job survives restarts, because every step ends with a transaction.
+//! A collection is synced by jobs that the worker starts by its schedule.
 //!
 //! # Rooms
 //!
@@ -14,8 +15,10 @@
 //! - `library`: [`Library`]: one method per operation
 //! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
 //! - `transcript`: the text of a stored transcript
+//! - `collection`: the models of collections: requests, coverage, schedules
 //! - `job`: the models of jobs: requests, states, items, events
 
+mod collection;
 mod estimate;
 mod job;
 mod library;
@@ -24,14 +27,19 @@ mod store;
 mod transcript;
 mod worker;
 
+pub use collection::{
+    Collection, CollectionDetails, CollectionName, CollectionRequest, CollectionSource,
+    CollectionState, CollectionVideo, Coverage, DayUnits, LastSync, SourceStatus, VideoState,
+};
 pub use estimate::Estimate;
 pub use job::{
     Failure, Item, ItemEvent, ItemState, Job, JobEvent, JobId, JobRequest, JobSource, JobState,
-    ListedEvent, NumberedEvent, Progress, StateEvent, Wait,
+    ListedEvent, NumberedEvent, Progress, StateEvent, Wait, is_webhook_name,
 };
 pub use library::{
-    Access, Create, Created, ItemFilter, Library, Limits, Memory, StoredResult, Watch,
+    Access, Create, Created, ItemFilter, Library, Limits, Memory, PutCollection, StoredResult,
+    VideoFilter, Watch,
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
-pub use store::{Check, Health, JobFigures, Stats};
+pub use store::{Check, CollectionFigures, Health, JobFigures, Stats, WebhookMessage};
 pub use worker::{Payers, Worker, WorkerConfig};

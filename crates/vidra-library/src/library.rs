@@ -1,6 +1,7 @@
 //! [`Library`]: one method per operation.
 
 mod care;
+mod collections;
 mod notify;
 mod operations;
 
@@ -13,11 +14,12 @@ use vidra::clock::{Clock, SystemClock};
 use vidra::transcript::FullTranscript;
 use vidra::{Reason, Result};
 
+use crate::collection::{CollectionName, CollectionRequest, CollectionSource, VideoState};
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
 use crate::store::{Database, Health, ProcessLock, jobs, processes};
 use notify::Changes;
 
-/// A library file: jobs, their items, and transcripts. It is cheap to clone.
+/// A library file: jobs, collections and transcripts. It is cheap to clone.
 ///
 /// Several processes may use one file at the same time. Operations run on threads of their own, and never block the
 /// runtime. Cancelling an operation does not undo a change that has begun.
@@ -37,8 +39,10 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Unfinished jobs of one caller.
+    /// Unfinished jobs of one caller, without those of its collections.
     pub unfinished_jobs: Option<u64>,
+    /// Collections of one caller.
+    pub collections: Option<u64>,
     /// Bytes of the transcripts that the jobs of one caller have stored. Beyond it, new jobs are refused, and others
     /// wait.
     pub caller_bytes: Option<u64>,
@@ -48,7 +52,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unfinished_jobs: Some(100), caller_bytes: None, file_bytes: None }
+        Self {
+            unfinished_jobs: Some(100),
+            collections: Some(100),
+            caller_bytes: None,
+            file_bytes: None,
+        }
     }
 }
 
@@ -56,6 +65,11 @@ impl Limits {
     /// Sets the number of unfinished jobs of one caller.
     pub fn with_unfinished_jobs(self, unfinished_jobs: Option<u64>) -> Self {
         Self { unfinished_jobs, ..self }
+    }
+
+    /// Sets the number of collections of one caller.
+    pub fn with_collections(self, collections: Option<u64>) -> Self {
+        Self { collections, ..self }
     }
 
     /// Sets the bytes of the transcripts of one caller.
@@ -107,6 +121,28 @@ pub struct Created {
     pub job: Job,
     /// Whether this call created it. `false` if an earlier call with the same key did.
     pub is_new: bool,
+}
+
+/// A collection to create, or to replace the one with the same name.
+#[derive(Debug, Clone)]
+pub struct PutCollection {
+    /// The name of the caller's key. Empty without keys.
+    pub owner: String,
+    /// The name.
+    pub name: CollectionName,
+    /// The options.
+    pub request: CollectionRequest,
+    /// The sources of the videos.
+    pub sources: Vec<CollectionSource>,
+}
+
+/// The filter of a page of videos of a collection.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VideoFilter {
+    /// Only videos in this state.
+    pub state: Option<VideoState>,
+    /// Only videos with this reason.
+    pub reason: Option<Reason>,
 }
 
 /// The filter of a page of items.

@@ -1,7 +1,9 @@
 //! The SQLite file: transactions, locks, migrations. All SQL is in this module.
 
+pub(crate) mod collections;
 mod connect;
 mod database;
+pub(crate) mod discovery;
 mod error;
 pub(crate) mod eta;
 pub(crate) mod events;
@@ -12,11 +14,15 @@ pub(crate) mod listing;
 mod locks;
 pub(crate) mod maintenance;
 mod migrate;
+pub(crate) mod outbox;
 pub(crate) mod processes;
 pub(crate) mod resources;
+pub(crate) mod sync;
 pub(crate) mod transcripts;
 
+pub use collections::CollectionFigures;
 pub(crate) use database::Database;
 pub use database::Health;
 pub(crate) use locks::ProcessLock;
 pub use maintenance::{Check, JobFigures, Stats};
+pub use outbox::WebhookMessage;

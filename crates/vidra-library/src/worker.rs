@@ -5,12 +5,15 @@
 //! ends, a job changes, or a resource becomes available.
 
 mod active_jobs;
+mod discovery;
 mod egress;
+mod feed_pace;
 mod item;
 mod journal;
 mod listing;
 mod plan;
 mod resources;
+mod schedule;
 mod session;
 mod verdict;
 
@@ -25,6 +28,7 @@ use crate::job::JobId;
 use crate::library::{Access, Library};
 use crate::store::eta;
 use crate::store::leases::Lease;
+use feed_pace::FeedPace;
 use session::Session;
 
 /// The client that pays for the jobs of a caller. `None` if the caller's key was revoked: its jobs are paused.
@@ -38,13 +42,15 @@ pub struct WorkerConfig {
     pub concurrency: usize,
     /// The quota units of a day that jobs leave to interactive requests.
     pub reserve_units: u32,
-    /// How long transcripts are kept. `None` for ever.
+    /// How long transcripts are stored that no collection refers to. `None` for ever.
     pub retention: Option<Duration>,
+    /// Whether the transcripts of videos that were deleted or made private are removed.
+    pub follows_deletions: bool,
 }
 
 impl Default for WorkerConfig {
     fn default() -> Self {
-        Self { concurrency: 8, reserve_units: 2_000, retention: None }
+        Self { concurrency: 8, reserve_units: 2_000, retention: None, follows_deletions: false }
     }
 }
 
@@ -59,18 +65,24 @@ impl WorkerConfig {
         Self { reserve_units, ..self }
     }
 
-    /// Sets how long transcripts are kept.
+    /// Sets how long transcripts are stored that no collection refers to.
     pub fn with_retention(self, retention: Option<Duration>) -> Self {
         Self { retention, ..self }
     }
+
+    /// Sets whether the transcripts of videos that were deleted or made private are removed.
+    pub fn with_follows_deletions(self, follows_deletions: bool) -> Self {
+        Self { follows_deletions, ..self }
+    }
 }
 
-/// Runs the jobs of a library.
+/// Runs the jobs of a library, and starts the syncs of its collections.
 pub struct Worker {
     library: Library,
     vidra: Vidra,
     payers: Payers,
     config: WorkerConfig,
+    feed_pace: FeedPace,
 }
 
 /// How often a command in the foreground looks whether its jobs have ended.
@@ -83,7 +95,7 @@ impl Worker {
     /// A worker for the jobs of `library`. It fetches with the clients of `payers`, which share the egress addresses of
     /// `vidra`.
     pub fn new(library: Library, vidra: Vidra, payers: Payers, config: WorkerConfig) -> Self {
-        Self { library, vidra, payers, config }
+        Self { library, vidra, payers, config, feed_pace: FeedPace::default() }
     }
 
     /// Runs jobs until `stop` resolves. Then it waits up to five seconds for work in flight, and gives back the rest.

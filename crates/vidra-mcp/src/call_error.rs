@@ -130,6 +130,7 @@ fn advice(reason: Reason) -> &'static str {
                     search that was made in the last hours.";
         }
         Reason::NotStarted => return "it has not begun; ask again once it has.",
+        Reason::NotEnded => return "it is on air; ask again once it has ended.",
         // The kind decides for all others.
         _ => {}
     }

@@ -5,7 +5,7 @@ pub(crate) mod clock;
 use crate::call::Call;
 use crate::route::Endpoint;
 use crate::world::World;
-use crate::world::change::{Change, Changes, Present};
+use crate::world::change::{Change, Changes, PlaylistChange, Present};
 use crate::world::clock::Seconds;
 use clock::Clock;
 use jiff::Timestamp;
@@ -73,6 +73,20 @@ impl Platform {
     pub(crate) fn schedule(&self, video_id: &str, change: Change, at: Timestamp) -> bool {
         let Some(key) = self.world.video_key(video_id) else { return false };
         Arc::make_mut(&mut lock(&self.changes)).schedule(key, change, at);
+        true
+    }
+
+    /// Schedules a change of a playlist. Returns `false` if there is no such playlist.
+    pub(crate) fn schedule_playlist(
+        &self,
+        id: &str,
+        change: PlaylistChange,
+        at: Timestamp,
+    ) -> bool {
+        if self.world.playlist(id).is_none() {
+            return false;
+        }
+        Arc::make_mut(&mut lock(&self.changes)).schedule_playlist(id, change, at);
         true
     }
 

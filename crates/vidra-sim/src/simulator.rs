@@ -6,7 +6,7 @@ mod control;
 mod time;
 
 pub use builder::Builder;
-pub use time::UnknownVideo;
+pub use time::{UnknownPlaylist, UnknownVideo};
 
 use crate::call::Call;
 use crate::data_api::{self, error::ApiError};

@@ -11,6 +11,7 @@ mod playlists;
 mod record_lists;
 pub(crate) mod report;
 mod search;
+mod several;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -249,7 +249,7 @@ pub use {
     data_api::account::ApiKey,
     quota::{
         Allowance, Allowances, Bucket, BucketUse, CallerUsage, DayUsage, LedgerHealth, Quota,
-        QuotaLimits, SearchBilling, UsageReport,
+        QuotaDay, QuotaLimits, SearchBilling, UsageReport,
     },
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,

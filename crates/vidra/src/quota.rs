@@ -33,6 +33,7 @@ use file::CountFile;
 
 pub use allowance::Allowance;
 pub use allowances::Allowances;
+pub use day::QuotaDay;
 #[doc(hidden)] // Only for simulations.
 pub use double::LedgerDouble;
 pub use health::LedgerHealth;

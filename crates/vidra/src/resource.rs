@@ -8,6 +8,7 @@ pub(crate) mod gather;
 pub(crate) mod lifetime;
 pub(crate) mod list;
 pub(crate) mod lookup;
+pub(crate) mod many;
 pub(crate) mod paged;
 pub(crate) mod playlist;
 pub(crate) mod region;

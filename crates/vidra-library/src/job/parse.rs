@@ -21,7 +21,7 @@ const MAX_NAME: usize = 100;
 
 impl JobRequest {
     /// Parses `{"type", "sources", "since", "until", "limit", "lang", "translate", "captions", "concurrency",
-    /// "unitBudget", "name", "refresh"}`. Only `sources` is required.
+    /// "unitBudget", "name", "refresh", "webhook"}`. Only `sources` is required.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl JobRequest {
         let members = object(body)?;
         let request = options(members, &["sources"], &mut faults);
         let sources = match members.get("sources") {
-            Some(value) => sources(value, &mut faults)?,
+            Some(value) => sources(value, &mut faults, JobSource::parse)?,
             None => {
                 faults.push("sources: is required".to_owned());
                 vec![]
@@ -124,7 +124,7 @@ fn too_many(most: usize) -> Error {
     Error::new(Reason::TooManySources, format!("A request may have at most {most} sources"))
 }
 
-fn object(body: &Value) -> Result<&Map<String, Value>> {
+pub(crate) fn object(body: &Value) -> Result<&Map<String, Value>> {
     let wrong = || invalid(vec!["body: must be an object".to_owned()]);
     body.as_object().ok_or_else(wrong)
 }
@@ -133,11 +133,16 @@ fn invalid(faults: Vec<String>) -> Error {
     Error::invalid("The request is not valid", faults)
 }
 
-fn finish<T>(faults: Vec<String>, read: T) -> Result<T> {
+pub(crate) fn finish<T>(faults: Vec<String>, read: T) -> Result<T> {
     if faults.is_empty() { Ok(read) } else { Err(invalid(faults)) }
 }
 
-fn sources(value: &Value, faults: &mut Vec<String>) -> Result<Vec<JobSource>> {
+/// Reads a list of sources, each once.
+pub(crate) fn sources<T: PartialEq>(
+    value: &Value,
+    faults: &mut Vec<String>,
+    parse: impl Fn(&str) -> Result<T>,
+) -> Result<Vec<T>> {
     let Some(texts) = value.as_array() else {
         faults.push("sources: must be a list of links or ids".to_owned());
         return Ok(vec![]);
@@ -150,7 +155,7 @@ fn sources(value: &Value, faults: &mut Vec<String>) -> Result<Vec<JobSource>> {
     }
     let mut sources = vec![];
     for (position, text) in (1..).zip(texts) {
-        match text.as_str().map(JobSource::parse) {
+        match text.as_str().map(&parse) {
             Some(Ok(source)) if sources.contains(&source) => {}
             Some(Ok(source)) => sources.push(source),
             Some(Err(error)) => faults.push(format!("sources.{position}: {}", error.message())),
@@ -160,13 +165,50 @@ fn sources(value: &Value, faults: &mut Vec<String>) -> Result<Vec<JobSource>> {
     Ok(sources)
 }
 
+/// Reads each member, and adds its fault.
+pub(crate) fn each_member(
+    members: &Map<String, Value>,
+    faults: &mut Vec<String>,
+    mut read: impl FnMut(&str, &Value) -> Result<(), String>,
+) {
+    for (name, value) in members {
+        if let Err(fault) = read(name, value) {
+            let shown: String = name.chars().take(40).filter(|it| !it.is_control()).collect();
+            faults.push(format!("{shown}: {fault}"));
+        }
+    }
+}
+
+/// Reads a member that chooses captions. `None` for members with other names.
+pub(crate) fn captions_member(
+    name: &str,
+    value: &Value,
+    query: &mut TranscriptQuery,
+) -> Option<Result<(), String>> {
+    Some(match name {
+        "lang" => languages(value).map(|languages| query.languages = languages),
+        "translate" => language(value).map(|code| query.translate = code),
+        "captions" => captions(value).map(|kind| query.captions = Some(kind)),
+        _ => return None,
+    })
+}
+
+/// The largest budget of units.
+pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
+
+/// The largest number of videos.
+pub(crate) const MAX_LIMIT: u64 = 1_000_000;
+
 /// Reads the options. Members with `other` names are read elsewhere.
 fn options(members: &Map<String, Value>, other: &[&str], faults: &mut Vec<String>) -> JobRequest {
     let mut request = JobRequest::default();
     let (mut since, mut until) = (None, None);
     let mut query = TranscriptQuery::default();
-    for (name, value) in members {
-        let read = match name.as_str() {
+    each_member(members, faults, |name, value| {
+        if let Some(read) = captions_member(name, value, &mut query) {
+            return read;
+        }
+        match name {
             name if other.contains(&name) => Ok(()),
             "type" => match value.as_str() {
                 Some("transcripts") => Ok(()),
@@ -175,29 +217,38 @@ fn options(members: &Map<String, Value>, other: &[&str], faults: &mut Vec<String
             "name" => read_name(value).map(|name| request.name = name),
             "since" => member::since(value).map(|date| since = Some(date)),
             "until" => member::until(value).map(|date| until = Some(date)),
-            "limit" => number(value, 1..=1_000_000).map(|limit| request.limit = Some(limit)),
-            "lang" => languages(value).map(|languages| query.languages = languages),
-            "translate" => language(value).map(|code| query.translate = code),
-            "captions" => captions(value).map(|kind| query.captions = Some(kind)),
+            "limit" => number(value, 1..=MAX_LIMIT).map(|limit| request.limit = Some(limit)),
             "concurrency" => number(value, 1..=MAX_CONCURRENCY)
                 .map(|number| request.concurrency = number as usize),
             "unitBudget" => {
-                number(value, 0..=1_000_000_000).map(|units| request.unit_budget = Some(units))
+                number(value, 0..=MAX_UNITS).map(|units| request.unit_budget = Some(units))
             }
             "refresh" => boolean(value).map(|refresh| request.refresh = refresh),
+            "webhook" => webhook(value).map(|name| request.webhook = name),
             _ => Err("unknown field".to_owned()),
-        };
-        if let Err(fault) = read {
-            let shown: String = name.chars().take(40).filter(|it| !it.is_control()).collect();
-            faults.push(format!("{shown}: {fault}"));
         }
-    }
+    });
     match DateRange::new(since, until) {
         Ok(dates) => request.dates = dates,
         Err(error) => faults.extend(error.details().iter().cloned()),
     }
     request.transcript = query;
     request
+}
+
+/// Reads the name of a webhook. `None` for an empty one.
+pub(crate) fn webhook(value: &Value) -> Result<Option<String>, String> {
+    match value.as_str().map(str::trim) {
+        Some("") => Ok(None),
+        Some(name) if is_webhook_name(name) => Ok(Some(name.to_owned())),
+        _ => Err("must be the name of a webhook of this service, not a URL".to_owned()),
+    }
+}
+
+/// Whether a text can be the name of a webhook: 1 to 64 letters, digits, hyphens and underscores.
+pub fn is_webhook_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
 }
 
 fn read_name(value: &Value) -> Result<Option<String>, String> {
@@ -223,7 +274,7 @@ mod tests {
         let body = json!({
             "sources": ["https://evil.example/watch?v=dQw4w9WgXcQ", 7, "@fermata"], "type": "videos",
             "since": "soon", "limit": 0, "lang": 1, "translate": "!", "captions": "both",
-            "concurrency": 21, "unitBudget": -1, "webhook": "x", "refresh": "maybe", "name": 1,
+            "concurrency": 21, "unitBudget": -1, "webhook": "https://evil.example", "refresh": "maybe", "name": 1,
         });
         let error = JobRequest::from_json(&body).unwrap_err();
         let mut named: Vec<&str> =
@@ -300,7 +351,7 @@ mod tests {
         let full = json!({
             "type": "transcripts", "name": "Night", "since": "2026-01-31", "until": "2026-02-28", "limit": 5,
             "lang": "de,en", "translate": "fr", "captions": "auto", "concurrency": 7, "unitBudget": 0,
-            "refresh": true,
+            "refresh": true, "webhook": "ops",
         });
         for options in [full, json!({})] {
             let request = JobRequest::from_options(&options).unwrap();

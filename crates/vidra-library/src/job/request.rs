@@ -24,6 +24,8 @@ pub struct JobRequest {
     pub unit_budget: Option<u64>,
     /// Whether transcripts that the library has are fetched again.
     pub refresh: bool,
+    /// The name of the webhook that gets the changes of the job.
+    pub webhook: Option<String>,
 }
 
 impl Default for JobRequest {
@@ -36,6 +38,7 @@ impl Default for JobRequest {
             concurrency: 4,
             unit_budget: None,
             refresh: false,
+            webhook: None,
         }
     }
 }
@@ -50,7 +53,8 @@ pub(crate) fn transcript_key(query: &TranscriptQuery) -> String {
 
 impl Serialize for JobRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { name, dates, limit, transcript, concurrency, unit_budget, refresh } = self;
+        let Self { name, dates, limit, transcript, concurrency, unit_budget, refresh, webhook } =
+            self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", "transcripts")?;
         if let Some(name) = name {
@@ -64,16 +68,7 @@ impl Serialize for JobRequest {
         if let Some(limit) = limit {
             map.serialize_entry("limit", limit)?;
         }
-        let languages = transcript.languages.to_string();
-        if !languages.is_empty() {
-            map.serialize_entry("lang", &languages)?;
-        }
-        if let Some(code) = &transcript.translate {
-            map.serialize_entry("translate", code.as_str())?;
-        }
-        if let Some(kind) = transcript.captions {
-            map.serialize_entry("captions", kind.word())?;
-        }
+        serialize_captions(transcript, &mut map)?;
         map.serialize_entry("concurrency", concurrency)?;
         if let Some(budget) = unit_budget {
             map.serialize_entry("unitBudget", budget)?;
@@ -81,8 +76,29 @@ impl Serialize for JobRequest {
         if *refresh {
             map.serialize_entry("refresh", refresh)?;
         }
+        if let Some(webhook) = webhook {
+            map.serialize_entry("webhook", webhook)?;
+        }
         map.end()
     }
+}
+
+/// Writes the members that choose captions.
+pub(crate) fn serialize_captions<M: SerializeMap>(
+    transcript: &TranscriptQuery,
+    map: &mut M,
+) -> Result<(), M::Error> {
+    let languages = transcript.languages.to_string();
+    if !languages.is_empty() {
+        map.serialize_entry("lang", &languages)?;
+    }
+    if let Some(code) = &transcript.translate {
+        map.serialize_entry("translate", code.as_str())?;
+    }
+    if let Some(kind) = transcript.captions {
+        map.serialize_entry("captions", kind.word())?;
+    }
+    Ok(())
 }
 
 /// The JSON of a request, for the schema alone.
@@ -123,6 +139,9 @@ struct Schema {
     /// Whether transcripts that the library has are fetched again.
     #[schema(nullable = false)]
     refresh: Option<bool>,
+    /// The name of the webhook that gets the changes of the job.
+    #[schema(nullable = false)]
+    webhook: Option<String>,
 }
 
 #[cfg(feature = "openapi")]

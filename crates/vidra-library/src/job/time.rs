@@ -5,12 +5,12 @@ use serde::{Serialize, Serializer};
 use vidra::format::iso_millis;
 
 /// Writes a time as `2026-01-31T18:30:00.000Z`.
-pub(super) fn iso<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn iso<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     iso_millis(*at).serialize(serializer)
 }
 
 /// Writes a time that may be missing.
-pub(super) fn optional_iso<S: Serializer>(
+pub(crate) fn optional_iso<S: Serializer>(
     at: &Option<Timestamp>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

@@ -11,7 +11,7 @@ use vidra::{Error, Result, TranscriptQuery, VideoId};
 use super::Library;
 use crate::job::transcript_key;
 use crate::store::transcripts::{self, NewTranscript};
-use crate::store::{Check, JobFigures, Stats, jobs, maintenance};
+use crate::store::{Check, JobFigures, Stats, jobs, maintenance, outbox};
 
 /// How many transcripts one transaction reads or removes.
 const PAGE: usize = 100;
@@ -177,13 +177,16 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn expire(&self, older_than: Option<Timestamp>) -> Result<u64> {
-        self.purge_deleted_jobs().await?;
         let now = self.now();
         let expire = move |it: &_| {
             maintenance::expire_keys(it, now)?;
-            maintenance::expire_dates(it, now)
+            maintenance::expire_dates(it, now)?;
+            maintenance::expire_syncs(it, now)?;
+            maintenance::expire_units(it, now)?;
+            outbox::expire(it, now)
         };
         self.database().write(expire).await?;
+        self.purge_deleted().await?;
         let Some(time) = older_than else { return Ok(0) };
         let purge = move |it: &_| maintenance::purge_older(it, time, PAGE);
         Ok(self.database().write(purge).await? as u64)

@@ -33,6 +33,11 @@ impl Changes {
         self.work.notify_one();
     }
 
+    /// Announces a change to the worker alone.
+    pub(crate) fn wake_worker(&self) {
+        self.work.notify_one();
+    }
+
     /// Waits until a caller has changed something since the last wait.
     pub(crate) async fn requested(&self) {
         self.work.notified().await;

@@ -10,7 +10,7 @@ use vidra::{Reason, Result};
 use super::{Access, Create, Created, ItemFilter, Library, StoredResult, Watch};
 use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState, Wait};
 use crate::store::jobs::{self, Change, JobQuery, NewJob};
-use crate::store::{eta, events, items, maintenance};
+use crate::store::{eta, events, items};
 
 /// How often a waiting caller looks for changes of other processes.
 const POLL: Duration = Duration::from_secs(1);
@@ -20,9 +20,6 @@ const DISK_WAIT: Duration = Duration::from_secs(30);
 
 /// The largest number of events that are read at once.
 const EVENTS: usize = 500;
-
-/// How many rows of a deleted job one transaction removes.
-const PURGED: usize = 5_000;
 
 /// The compressed bytes of a page of results in memory.
 const RESULT_BYTES: usize = 1 << 20;
@@ -299,13 +296,7 @@ impl Library {
             .try_write(move |connection| jobs::delete(connection, id, access.owner()));
         write.await?;
         self.changes().note_request(id);
-        self.purge_deleted_jobs().await
-    }
-
-    /// Removes the rows of deleted jobs, also of those whose deletion was interrupted.
-    pub(crate) async fn purge_deleted_jobs(&self) -> Result<()> {
-        while self.inner.database.write(|it| maintenance::purge_deleted(it, PURGED)).await? {}
-        Ok(())
+        self.purge_deleted().await
     }
 }
 
@@ -320,11 +311,11 @@ fn fingerprint(request: &JobRequest, sources: &[JobSource]) -> Vec<u8> {
 }
 
 /// A cursor: a number, and a checksum of its list with all filters, so that it fits no other list.
-fn write_cursor(list: &str, number: i64) -> String {
+pub(super) fn write_cursor(list: &str, number: i64) -> String {
     format!("{number:x}-{:08x}", crc32fast::hash(list.as_bytes()))
 }
 
-fn read_cursor(list: &str, cursor: &str) -> Result<i64> {
+pub(super) fn read_cursor(list: &str, cursor: &str) -> Result<i64> {
     let number = cursor.split('-').next().and_then(|text| i64::from_str_radix(text, 16).ok());
     let is_canonical = |number: &i64| *number > 0 && write_cursor(list, *number) == cursor;
     let invalid = || {

@@ -14,7 +14,7 @@ const RATE_EVENTS: u64 = 100;
 
 /// The job with its estimated time to the end: the pending items at the rate of the last ones.
 pub(crate) fn with_eta(connection: &Connection, row: JobRow, now: Timestamp) -> Result<Job> {
-    let JobRow { number, mut job, is_listed } = row;
+    let JobRow { number, mut job, is_listed, .. } = row;
     if !job.state.is_active() || !is_listed {
         return Ok(job);
     }

@@ -1,129 +1,21 @@
-//! Jobs: creation, pages, changes of state.
+//! Jobs: pages, changes of state.
+
+mod create;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
-use vidra::{Error, Reason, Result, VideoId};
+use vidra::{Error, Reason, Result};
 
 use super::error::sql;
-use super::events;
-use super::items;
-use super::transcripts;
-use crate::job::{
-    Failure, Job, JobEvent, JobId, JobRequest, JobSource, JobState, Progress, StateEvent, Wait,
-};
-
-/// A job to create.
-#[derive(Debug, Clone)]
-pub(crate) struct NewJob {
-    pub(crate) id: JobId,
-    pub(crate) owner: String,
-    pub(crate) request: JobRequest,
-    pub(crate) sources: Vec<JobSource>,
-    /// The key and the fingerprint of the request.
-    pub(crate) idempotency: Option<(String, Vec<u8>)>,
-    /// How many unfinished jobs the owner may have.
-    pub(crate) max_unfinished: Option<u64>,
-    /// How many bytes of transcripts the owner may have.
-    pub(crate) max_bytes: Option<u64>,
-}
-
-/// The lifetime of an idempotency key.
-pub(super) const KEY_LIFE_MS: i64 = 24 * 3600 * 1000;
-
-/// Creates a job, or finds the one that the same idempotency key created. Returns whether it is new.
-pub(crate) fn create(connection: &Connection, new: &NewJob, now: Timestamp) -> Result<(Job, bool)> {
-    let at = now.as_millisecond();
-    if let Some((key, fingerprint)) = &new.idempotency {
-        let query = "SELECT fingerprint, job FROM idempotency_keys WHERE owner = ? AND key = ? AND created_at > ?";
-        let known = connection
-            .prepare_cached(query)
-            .and_then(|mut it| {
-                let parameters = params![new.owner, key, at - KEY_LIFE_MS];
-                let row = |row: &Row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?));
-                it.query_row(parameters, row).optional()
-            })
-            .map_err(sql)?;
-        if let Some((before, number)) = known {
-            if before != *fingerprint {
-                let message = "The Idempotency-Key was used for another request";
-                return Err(Error::new(Reason::IdempotencyKeyReused, message));
-            }
-            return Ok((by_number(connection, number).map_err(sql)?.job, false));
-        }
-    }
-    check_unfinished(connection, &new.owner, new.max_unfinished)?;
-    if let Some(most) = new.max_bytes {
-        let bytes = transcripts::bytes_of(connection, &new.owner).map_err(sql)?;
-        if bytes >= most {
-            let message = format!("Your transcripts take {bytes} bytes, and {most} are allowed");
-            let error = Error::new(Reason::LibraryLimitReached, message);
-            return Err(error.with_retry_after(Some(ROOM_RETRY_AFTER)));
-        }
-    }
-    insert(connection, new, at).map_err(sql).map(|job| (job, true))
-}
-
-/// When a caller with too many jobs may try again.
-const JOBS_RETRY_AFTER: Duration = Duration::from_secs(60);
-
-/// When a caller without room may try again.
-const ROOM_RETRY_AFTER: Duration = Duration::from_secs(3600);
-
-/// Refuses one more unfinished job of an owner that has `most`.
-fn check_unfinished(connection: &Connection, owner: &str, most: Option<u64>) -> Result<()> {
-    let Some(most) = most else { return Ok(()) };
-    let query = "SELECT count(*) FROM jobs WHERE owner = ?
-        AND state IN ('queued', 'listing', 'running', 'waiting', 'paused')";
-    let unfinished: i64 = connection.query_row(query, [owner], |row| row.get(0)).map_err(sql)?;
-    if (unfinished as u64) < most {
-        return Ok(());
-    }
-    let message = format!("You have {unfinished} unfinished jobs, and {most} are allowed");
-    Err(Error::new(Reason::TooManyJobs, message).with_retry_after(Some(JOBS_RETRY_AFTER)))
-}
-
-fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Job> {
-    let options = serde_json::to_string(&new.request).unwrap_or_default();
-    let insert = "INSERT INTO jobs (id, owner, options, state, created_at, source_count)
-        VALUES (?, ?, ?, 'queued', ?, ?)";
-    let parameters = params![new.id.to_string(), new.owner, options, at, new.sources.len() as i64];
-    connection.execute(insert, parameters)?;
-    let job = connection.last_insert_rowid();
-    let mut videos: Vec<VideoId> = vec![];
-    let mut source = connection
-        .prepare_cached("INSERT INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)")?;
-    for (position, it) in (1_i64..).zip(&new.sources) {
-        match it {
-            JobSource::Video(id) => videos.push(*id),
-            _ => _ = source.execute(params![job, position, it.kind(), it.to_string()])?,
-        }
-    }
-    items::add(
-        connection,
-        job,
-        new.request.limit,
-        videos.into_iter().map(items::NewItem::pending),
-        at,
-    )?;
-    let listed = "UPDATE jobs SET is_listed = NOT EXISTS (SELECT 1 FROM sources WHERE job = number)
-        WHERE number = ?";
-    connection.execute(listed, [job])?;
-    if let Some((key, fingerprint)) = &new.idempotency {
-        let remember =
-            "INSERT OR REPLACE INTO idempotency_keys (owner, key, fingerprint, job, created_at)
-            VALUES (?, ?, ?, ?, ?)";
-        connection.execute(remember, params![new.owner, key, fingerprint, job, at])?;
-    }
-    let queued = StateEvent { state: JobState::Queued, waiting: None, error: None };
-    events::add(connection, job, at, &JobEvent::State(queued))?;
-    complete_if_done(connection, job, at)?;
-    Ok(by_number(connection, job)?.job)
-}
+use super::{events, items, outbox};
+use crate::job::{Failure, Job, JobEvent, JobId, JobRequest, JobState, Progress, StateEvent, Wait};
+use create::check_unfinished;
+pub(super) use create::{KEY_LIFE_MS, NewRow, begin_row, insert_row};
+pub(crate) use create::{NewJob, create};
 
 /// A job and its number in the file.
 #[derive(Debug, Clone)]
@@ -132,10 +24,13 @@ pub(crate) struct JobRow {
     pub(crate) job: Job,
     /// Whether all its sources are listed.
     pub(crate) is_listed: bool,
+    /// The number of the collection that it syncs.
+    pub(crate) collection: Option<i64>,
 }
 
 const COLUMNS: &str = "number, id, owner, options, state, wait_reason, wait_until, error_reason, error_message,
-    created_at, started_at, finished_at, version, source_count, is_listed, items, succeeded, failed, units";
+    created_at, started_at, finished_at, version, source_count, is_listed, items, succeeded, failed, units,
+    collection, (SELECT name FROM collections WHERE collections.number = jobs.collection) AS collection_name";
 
 fn read(connection: &Connection, row: &Row) -> rusqlite::Result<JobRow> {
     let number: i64 = row.get("number")?;
@@ -156,6 +51,7 @@ fn read(connection: &Connection, row: &Row) -> rusqlite::Result<JobRow> {
             .unwrap_or_else(|_| unreachable!("ids are written by us")),
         name: options.name.clone(),
         owner: row.get("owner")?,
+        collection: row.get("collection_name")?,
         state,
         waiting: waiting.map(|(reason, until)| Wait { reason, until }),
         // A job whose listing failed finishes its listed items first.
@@ -177,7 +73,7 @@ fn read(connection: &Connection, row: &Row) -> rusqlite::Result<JobRow> {
         started_at: time("started_at")?,
         finished_at: time("finished_at")?,
     };
-    Ok(JobRow { number, job, is_listed })
+    Ok(JobRow { number, job, is_listed, collection: row.get("collection")? })
 }
 
 pub(super) fn timestamp(milliseconds: i64) -> Timestamp {
@@ -313,7 +209,9 @@ pub(super) fn set_state(
     let StateEvent { state: word, waiting, .. } = state;
     let update = "UPDATE jobs SET state = ?2, wait_reason = ?3, wait_until = ?4,
             started_at = CASE WHEN ?2 IN ('listing', 'running', 'waiting') THEN coalesce(started_at, ?5) ELSE started_at END,
-            finished_at = CASE WHEN ?2 IN ('completed', 'cancelled', 'failed') THEN ?5 END
+            finished_at = CASE WHEN ?2 IN ('completed', 'cancelled', 'failed') THEN ?5 END,
+            waiting_since = CASE WHEN ?2 = 'waiting' THEN coalesce(waiting_since, ?5) END,
+            is_wait_sent = is_wait_sent AND ?2 = 'waiting'
         WHERE number = ?1";
     let parameters = params![
         job,
@@ -323,7 +221,8 @@ pub(super) fn set_state(
         at,
     ];
     connection.prepare_cached(update)?.execute(parameters)?;
-    events::add(connection, job, at, &JobEvent::State(state.clone()))
+    events::add(connection, job, at, &JobEvent::State(state.clone()))?;
+    outbox::note_state(connection, job, *word, at)
 }
 
 /// Completes a job whose items have all ended, or fails it if its listing has failed.

@@ -10,7 +10,7 @@ use vidra::{Error, VideoId};
 use super::items::{FAILED, SUCCEEDED, count_failure};
 use super::jobs::{self, JobRow, timestamp};
 use super::transcripts::{self, NewTranscript};
-use super::{events, listing};
+use super::{collections, events, listing, sync};
 use crate::job::{
     Failure, ItemEvent, JobEvent, JobSource, JobState, StateEvent, Wait, transcript_key,
 };
@@ -33,15 +33,39 @@ pub(crate) struct LeasedItem {
     pub(crate) video: VideoId,
     /// The number of failed attempts.
     pub(crate) attempts: u32,
+    /// Whether an earlier attempt of a collection found no transcript, which the cache may remember.
+    pub(crate) is_late: bool,
 }
 
 /// A source that this process may list.
 #[derive(Debug, Clone)]
 pub(crate) struct LeasedSource {
     pub(crate) lease: Lease,
-    pub(crate) source: JobSource,
+    pub(crate) source: ListedSource,
     pub(crate) cursor: Option<String>,
     pub(crate) attempts: u32,
+}
+
+/// What a source of a job lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ListedSource {
+    /// A source that the request names.
+    Named(JobSource),
+    /// The feeds of a collection, by its number.
+    Feeds(i64),
+    /// The lists of a collection, by its number.
+    Lists(i64),
+}
+
+impl ListedSource {
+    fn from_stored(kind: &str, id: &str) -> vidra::Result<Self> {
+        let number = || id.parse().map_err(Error::internal);
+        match kind {
+            sync::FEEDS => number().map(Self::Feeds),
+            sync::LISTS => number().map(Self::Lists),
+            _ => JobSource::from_stored(kind, id).map(Self::Named),
+        }
+    }
 }
 
 /// The work of an active job.
@@ -52,6 +76,8 @@ pub(crate) struct Work {
     pub(crate) next_item: Option<Timestamp>,
     /// When the next source may be listed. `None` without one, and while a process lists it.
     pub(crate) next_source: Option<Timestamp>,
+    /// Whether the next source is feeds, which need no units.
+    pub(crate) is_free_source: bool,
     /// Whether its owner has no more room in the library.
     pub(crate) is_out_of_room: bool,
 }
@@ -79,19 +105,24 @@ pub(crate) fn active_jobs(
     let next_item =
         "SELECT min(not_before) FROM items WHERE job = ? AND state = 0 AND lease IS NULL";
     let mut next_item = connection.prepare_cached(next_item)?;
-    let next_source = "SELECT not_before, lease FROM sources WHERE job = ? AND NOT is_listed ORDER BY position LIMIT 1";
+    let next_source = "SELECT not_before, lease, kind FROM sources WHERE job = ? AND NOT is_listed
+        ORDER BY position LIMIT 1";
     let mut next_source = connection.prepare_cached(next_source)?;
     let work = |number: i64| {
         let row = jobs::by_number(connection, number)?;
         let item: Option<i64> = next_item.query_row([number], |row| row.get(0))?;
         let source = next_source
-            .query_row([number], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)))
+            .query_row([number], |row| {
+                let is_free = row.get::<_, String>(2)? == sync::FEEDS;
+                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, is_free))
+            })
             .optional()?;
-        let source = source.filter(|(_, lease)| lease.is_none());
-        let next_source = source.map(|(not_before, _)| timestamp(plausible(not_before, at)));
+        let source = source.filter(|(_, lease, _)| lease.is_none());
+        let is_free_source = source.is_some_and(|(_, _, is_free)| is_free);
+        let next_source = source.map(|(not_before, _, _)| timestamp(plausible(not_before, at)));
         let next_item = item.map(|not_before| timestamp(plausible(not_before, at)));
         let is_out_of_room = is_out_of_room(connection, &row.job.owner, max_bytes)?;
-        Ok(Work { row, next_item, next_source, is_out_of_room })
+        Ok(Work { row, next_item, next_source, is_free_source, is_out_of_room })
     };
     numbers.into_iter().map(work).collect()
 }
@@ -157,7 +188,11 @@ pub(crate) fn lease_items(
             };
             match (VideoId::parse(text), known) {
                 (Ok(_), Some(number)) => _ = finish(connection, &lease, Ok(number), at)?,
-                (Ok(video), None) => leased.push(LeasedItem { lease, video, attempts: *attempts }),
+                (Ok(video), None) => {
+                    let is_late =
+                        work.collection.is_some() && collections::was_tried(connection, job, text)?;
+                    leased.push(LeasedItem { lease, video, attempts: *attempts, is_late });
+                }
                 (Err(error), _) => _ = finish(connection, &lease, Err(&Failure::from(&error)), at)?,
             }
         }
@@ -249,6 +284,9 @@ fn finish(
     let video: Option<Option<String>> =
         connection.prepare_cached(update)?.query_row(parameters, |row| row.get(0)).optional()?;
     let Some(video) = video else { return Ok(false) };
+    if let Some(video) = &video {
+        collections::note_item(connection, job, video, failure, at)?;
+    }
     let counter = match failure {
         None => "UPDATE jobs SET succeeded = succeeded + 1 WHERE number = ?",
         Some(_) => "UPDATE jobs SET failed = failed + 1 WHERE number = ?",
@@ -317,7 +355,7 @@ pub(crate) fn lease_source(
     let take = "UPDATE sources SET lease = ?, process = ? WHERE job = ? AND position = ?";
     connection.prepare_cached(take)?.execute(params![lease.fence, process, job, position])?;
     begin(connection, job, at)?;
-    match JobSource::from_stored(&kind, &id) {
+    match ListedSource::from_stored(&kind, &id) {
         Ok(source) => Ok(Some(LeasedSource { lease, source, cursor, attempts })),
         Err(error) => {
             let charge = listing::Charge::default();

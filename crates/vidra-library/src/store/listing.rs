@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
-use vidra::{Reason, VideoId};
+use vidra::{QuotaDay, Reason, VideoId};
 
 use super::items::{self, NewItem};
 use super::leases::Lease;
@@ -28,6 +28,8 @@ pub(crate) struct Charge {
     /// The number of the call under its lease.
     pub(crate) call: u64,
     pub(crate) units: u64,
+    /// When it was made.
+    pub(crate) at: Timestamp,
 }
 
 /// Adds the videos of a page as items, and stores the cursor of the next page. A page that was already added changes
@@ -82,8 +84,12 @@ pub(crate) fn add_page(
 }
 
 /// Counts the units of a call, unless they were counted.
-fn count_units(connection: &Connection, lease: &Lease, charge: Charge) -> rusqlite::Result<()> {
-    let (Lease { job, position, fence }, Charge { call, units }) = (*lease, charge);
+pub(super) fn count_units(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+) -> rusqlite::Result<()> {
+    let (Lease { job, position, fence }, Charge { call, units, at }) = (*lease, charge);
     if units == 0 {
         return Ok(());
     }
@@ -93,8 +99,33 @@ fn count_units(connection: &Connection, lease: &Lease, charge: Charge) -> rusqli
     if connection.prepare_cached(mark)?.execute(parameters)? > 0 {
         let update = "UPDATE jobs SET units = units + ? WHERE number = ?";
         connection.prepare_cached(update)?.execute(params![units as i64, job])?;
+        let of_collection = "INSERT INTO collection_units (collection, day, units)
+            SELECT collection, ?1, ?2 FROM jobs WHERE number = ?3 AND collection IS NOT NULL
+            ON CONFLICT (collection, day) DO UPDATE SET units = units + excluded.units";
+        let parameters = params![QuotaDay::of(at).date, units as i64, job];
+        connection.prepare_cached(of_collection)?.execute(parameters)?;
     }
     Ok(())
+}
+
+/// Whether a lease is valid.
+pub(super) fn is_held(connection: &Connection, lease: &Lease) -> rusqlite::Result<bool> {
+    let Lease { job, position, fence } = *lease;
+    let held = "SELECT EXISTS (SELECT 1 FROM sources WHERE job = ? AND position = ? AND lease = ?)";
+    connection.prepare_cached(held)?.query_row(params![job, position, fence], |row| row.get(0))
+}
+
+/// Ends a source: there is nothing more to list.
+pub(crate) fn end_source(
+    connection: &Connection,
+    lease: &Lease,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let Lease { job, position, fence } = *lease;
+    let listed = "UPDATE sources SET is_listed = 1, attempts = 0, lease = NULL, process = NULL
+        WHERE job = ? AND position = ? AND lease = ?";
+    connection.prepare_cached(listed)?.execute(params![job, position, fence])?;
+    finish_if_listed(connection, job, now.as_millisecond())
 }
 
 /// The sentence for a video that a list shows as unavailable.
@@ -115,13 +146,9 @@ pub(crate) fn fail_source(
     failure: &Failure,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let Lease { job, position, fence } = *lease;
+    let Lease { job, position, .. } = *lease;
     count_units(connection, lease, charge)?;
-    let holds = "SELECT count(*) FROM sources WHERE job = ? AND position = ? AND lease = ?";
-    let holds: i64 = connection
-        .prepare_cached(holds)?
-        .query_row(params![job, position, fence], |row| row.get(0))?;
-    if holds == 0 {
+    if !is_held(connection, lease)? {
         return Ok(());
     }
     // The first failure is the one that people should look at.
@@ -210,7 +237,7 @@ mod tests {
             videos: vec![video(n), (None, Some(Reason::VideoNotFound))],
             cursor: cursor.map(str::to_owned),
             next: next.map(str::to_owned),
-            charge: Charge { call: u64::from(n), units: 1 },
+            charge: Charge { call: u64::from(n), units: 1, at: now },
         };
         let add =
             |page: &ListedPage| add_page(&connection, &source.lease, None, page, now).unwrap();
@@ -221,7 +248,7 @@ mod tests {
         let job = jobs::by_number(&connection, 1).unwrap().job;
         assert_eq!((job.progress.total, job.progress.units), (Some(4), 2));
         // A call that failed after the lease was lost still cost its units, once.
-        let charge = Charge { call: 3, units: 1 };
+        let charge = Charge { call: 3, units: 1, at: now };
         for _ in 0..2 {
             postpone_source(&connection, &source.lease, charge, now, false).unwrap();
         }

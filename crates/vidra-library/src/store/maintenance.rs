@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, params};
 use serde::Serialize;
-use vidra::{Reason, Result, VideoId};
+use vidra::{QuotaDay, Reason, Result, VideoId};
 
 use super::error::{file, sql};
 use super::jobs::{self, KEY_LIFE_MS};
@@ -34,6 +34,10 @@ pub struct Stats {
     pub unfinished_jobs: u64,
     /// Items of all jobs.
     pub items: u64,
+    /// Collections.
+    pub collections: u64,
+    /// Videos of all collections.
+    pub collection_videos: u64,
 }
 
 /// Reads the figures of the whole file.
@@ -54,6 +58,9 @@ pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
         "SELECT count(*), sum(items),
         sum(state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs WHERE NOT is_deleted",
     )?;
+    let (collections, collection_videos, _) = numbers(
+        "SELECT (SELECT count(*) FROM collections WHERE NOT is_deleted), count(*), 0 FROM collection_videos",
+    )?;
     Ok(Stats {
         videos,
         transcripts,
@@ -63,6 +70,8 @@ pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
         jobs,
         unfinished_jobs,
         items,
+        collections,
+        collection_videos,
     })
 }
 
@@ -171,6 +180,9 @@ pub(crate) fn remove_damaged(
             jobs::set_state(connection, job, &running, now.as_millisecond())?;
         }
     }
+    let again = "UPDATE collection_videos SET state = 0, next_try = ? WHERE state = 1
+        AND video = (SELECT video FROM transcripts WHERE number = ?)";
+    connection.execute(again, params![now.as_millisecond(), number])?;
     connection.execute("DELETE FROM transcripts WHERE number = ?", [number])?;
     Ok(renewed as u64)
 }
@@ -225,40 +237,62 @@ pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::R
     let mut removed = 0;
     for video in videos {
         let video = video.to_string();
-        removed += connection.execute("DELETE FROM transcripts WHERE video = ?", [&video])?;
-        connection.execute("DELETE FROM videos WHERE id = ?", [&video])?;
+        removed += remove_texts(connection, &video)?;
+        // Collections must not fetch it again.
+        let never =
+            "UPDATE collection_videos SET state = 2, reason = ?, next_try = NULL WHERE video = ?";
+        connection.execute(never, params![Reason::TranscriptRemoved.code(), video])?;
     }
     Ok(removed as u64)
 }
 
-/// Removes transcripts that were stored before `time`, at most `limit`. Returns their number.
+/// Removes the transcripts and the data of a video. Returns the number of removed transcripts.
+pub(super) fn remove_texts(connection: &Connection, video: &str) -> rusqlite::Result<usize> {
+    let removed =
+        connection.prepare_cached("DELETE FROM transcripts WHERE video = ?")?.execute([video])?;
+    connection.prepare_cached("DELETE FROM videos WHERE id = ?")?.execute([video])?;
+    Ok(removed)
+}
+
+/// Removes transcripts that were stored before `time` and that no collection refers to, at most `limit`. Returns their
+/// number.
 pub(crate) fn purge_older(
     connection: &Connection,
     time: Timestamp,
     limit: usize,
 ) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM transcripts WHERE number IN
-        (SELECT number FROM transcripts WHERE stored_at < ? ORDER BY stored_at LIMIT ?) RETURNING video";
+        (SELECT number FROM transcripts WHERE stored_at < ?
+            AND NOT EXISTS (SELECT 1 FROM collection_videos AS it WHERE it.video = transcripts.video)
+        ORDER BY stored_at LIMIT ?) RETURNING video";
     let videos: Vec<String> = connection
         .prepare_cached(delete)?
         .query_map(params![time.as_millisecond(), limit as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
+    remove_orphans(connection, &videos)?;
+    Ok(videos.len())
+}
+
+/// Removes the data of videos that have no transcript and are in no collection.
+fn remove_orphans(connection: &Connection, videos: &[String]) -> rusqlite::Result<()> {
     let orphans = "DELETE FROM videos WHERE id = ?1
-        AND NOT EXISTS (SELECT 1 FROM transcripts WHERE video = ?1)";
+        AND NOT EXISTS (SELECT 1 FROM transcripts WHERE video = ?1)
+        AND NOT EXISTS (SELECT 1 FROM collection_videos WHERE video = ?1)";
     let mut orphans = connection.prepare_cached(orphans)?;
-    for video in &videos {
+    for video in videos {
         orphans.execute([video])?;
     }
-    Ok(videos.len())
+    Ok(())
 }
 
 /// The longest time that YouTube allows to store data of its Data API.
 const DATA_API_LIFE_MS: i64 = 30 * 24 * 3600 * 1000;
 
-/// Removes expired dates of the Data API.
+/// Removes expired dates of the Data API, and the titles that came with them.
 pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let update =
-        "UPDATE videos SET published_at = NULL, published_source = NULL, published_stored_at = NULL
+        "UPDATE videos SET published_at = NULL, published_source = NULL, published_stored_at = NULL, refresh_at = NULL,
+            title = iif(EXISTS (SELECT 1 FROM transcripts WHERE video = id), title, '')
         WHERE published_source = 'data_api' AND published_stored_at < ?";
     connection.execute(update, [now.as_millisecond() - DATA_API_LIFE_MS])
 }
@@ -267,6 +301,52 @@ pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite:
 pub(crate) fn expire_keys(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let delete = "DELETE FROM idempotency_keys WHERE created_at <= ?";
     connection.execute(delete, [now.as_millisecond() - KEY_LIFE_MS])
+}
+
+/// How long the jobs of collections are stored after their end.
+const SYNC_LIFE_MS: i64 = 7 * 24 * 3600 * 1000;
+
+/// Marks old jobs of collections as deleted. The last one of each collection stays.
+pub(crate) fn expire_syncs(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+    let mark = "UPDATE jobs SET is_deleted = 1 WHERE collection IS NOT NULL AND NOT is_deleted AND finished_at < ?
+        AND NOT EXISTS (SELECT 1 FROM collections WHERE sync_job = jobs.number)";
+    connection.execute(mark, [now.as_millisecond() - SYNC_LIFE_MS])
+}
+
+/// How many days of units a collection remembers.
+const UNIT_DAYS: i64 = 60;
+
+/// Removes the units of days that are long over.
+pub(crate) fn expire_units(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+    let oldest = now.checked_sub(SignedDuration::from_hours(24 * UNIT_DAYS)).unwrap_or_default();
+    let delete = "DELETE FROM collection_units WHERE day < ?";
+    connection.execute(delete, [QuotaDay::of(oldest).date])
+}
+
+/// Removes up to `limit` videos of a deleted collection, or the collection itself if it has none left. Returns whether
+/// there was one.
+pub(crate) fn purge_deleted_collection(
+    connection: &Connection,
+    limit: usize,
+) -> rusqlite::Result<bool> {
+    let next = "SELECT number FROM collections WHERE is_deleted LIMIT 1";
+    let collection: Option<i64> =
+        connection.prepare_cached(next)?.query_row([], |row| row.get(0)).optional()?;
+    let Some(collection) = collection else { return Ok(false) };
+    let delete = "DELETE FROM collection_videos WHERE number IN
+        (SELECT number FROM collection_videos WHERE collection = ? LIMIT ?) RETURNING video";
+    let videos: Vec<String> = connection
+        .prepare_cached(delete)?
+        .query_map(params![collection, limit as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    remove_orphans(connection, &videos)?;
+    let seen = "DELETE FROM source_videos WHERE (source, video) IN (SELECT source, video FROM source_videos
+        WHERE source IN (SELECT number FROM collection_sources WHERE collection = ?) LIMIT ?)";
+    let seen = connection.prepare_cached(seen)?.execute(params![collection, limit as i64])?;
+    if videos.is_empty() && seen == 0 {
+        connection.execute("DELETE FROM collections WHERE number = ?", [collection])?;
+    }
+    Ok(true)
 }
 
 /// Removes up to `limit` items and events of a deleted job, or the job itself if it has none left. Returns whether there

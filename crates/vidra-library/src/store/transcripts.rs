@@ -81,6 +81,7 @@ fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> rusql
             duration = excluded.duration,
             published_at = coalesce(excluded.published_at, published_at),
             published_source = coalesce(excluded.published_source, published_source),
+            refresh_at = iif(excluded.published_at IS NULL, refresh_at, NULL),
             published_stored_at = CASE WHEN excluded.published_at IS NULL THEN published_stored_at
                 ELSE excluded.published_stored_at END";
     let parameters = params![

@@ -30,7 +30,7 @@ impl Task {
     pub(super) fn new(worker: &Worker, work: &Work, item: LeasedItem) -> Option<Self> {
         let job = &work.row.job;
         let payer = (worker.payers)(&job.owner)?.in_background(worker.config.reserve_units);
-        let vidra = if job.options.refresh { payer.refreshing() } else { payer };
+        let vidra = if job.options.refresh || item.is_late { payer.refreshing() } else { payer };
         let (library, request) = (worker.library.clone(), job.options.clone());
         Some(Self { library, vidra, request, item })
     }

@@ -24,6 +24,7 @@ pub(super) struct Task {
     owner: String,
     request: JobRequest,
     source: LeasedSource,
+    named: JobSource,
     /// The units that the job has cost so far.
     units: u64,
     /// The number of calls under this lease.
@@ -37,6 +38,7 @@ impl Task {
         worker: &Worker,
         work: &Work,
         source: LeasedSource,
+        named: JobSource,
         blocked: Blocked,
     ) -> Option<Self> {
         let job = &work.row.job;
@@ -47,6 +49,7 @@ impl Task {
             owner: job.owner.clone(),
             request: job.options.clone(),
             source,
+            named,
             units: job.progress.units,
             calls: 0,
             blocked,
@@ -72,7 +75,7 @@ impl Task {
             self.fail(Charge::default(), &error).await;
             return false;
         }
-        let source = match &self.source.source {
+        let source = match &self.named {
             JobSource::Playlist(id) => EntrySource::Playlist(id.clone()),
             JobSource::Channel(channel) => EntrySource::Uploads(channel.clone()),
             JobSource::Video(_) => {
@@ -86,7 +89,7 @@ impl Task {
         let page = page.unwrap_or_else(|_| Err(panicked()));
         let units = u64::from(metered.cost().units());
         (self.units, self.calls) = (self.units + units, self.calls + 1);
-        let charge = Charge { call: self.calls, units };
+        let charge = Charge { call: self.calls, units, at: self.library.now() };
         match page {
             Ok(page) => self.store(page, charge).await,
             Err(error) => {
@@ -140,7 +143,7 @@ impl Task {
         let is_old = |published: Option<Timestamp>| {
             dates.since.zip(published).is_some_and(|(since, published)| published < since)
         };
-        let is_last = matches!(self.source.source, JobSource::Channel(_))
+        let is_last = matches!(self.named, JobSource::Channel(_))
             && !page.entries.is_empty()
             && page.entries.iter().all(|entry| is_old(entry.published));
         let mut videos = vec![];
@@ -178,7 +181,7 @@ impl Task {
             let (mut failure, now) = (Failure::from(error), self.library.now());
             // A job can have many sources.
             if failure.reason != Reason::UnitBudgetExhausted {
-                failure.message = format!("{}: {}", self.source.source, failure.message);
+                failure.message = format!("{}: {}", self.named, failure.message);
             }
             let fail = move |it: &_| listing::fail_source(it, &lease, charge, &failure, now);
             self.library.database().write(fail)

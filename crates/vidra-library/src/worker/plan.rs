@@ -6,7 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vidra::Reason;
 
-use crate::job::{Job, JobState, Wait};
+use crate::job::{JobState, Wait};
+use crate::store::jobs::JobRow;
 use crate::store::leases::Work;
 
 /// A kind of work, by the resource that it needs.
@@ -14,6 +15,8 @@ use crate::store::leases::Work;
 pub(super) enum WorkKind {
     /// The Data API.
     Listing,
+    /// Public feeds.
+    Feeds,
     /// An egress address.
     Item,
 }
@@ -79,7 +82,7 @@ impl Planner {
         running: &HashMap<i64, Running>,
         limits: Limits,
         now: Timestamp,
-        wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
+        wait: impl Fn(&JobRow, WorkKind) -> Option<Wait>,
     ) -> Plan {
         let running_of = |work: &Work| running.get(&work.row.number).copied().unwrap_or_default();
         let mut jobs: Vec<Candidate> =
@@ -147,7 +150,7 @@ fn candidate(
     work: &Work,
     running: Running,
     now: Timestamp,
-    wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
+    wait: impl Fn(&JobRow, WorkKind) -> Option<Wait>,
 ) -> Candidate {
     let mut waits = vec![];
     let mut can = |next: Option<Timestamp>, kind: WorkKind| {
@@ -158,13 +161,14 @@ fn candidate(
             false if kind == WorkKind::Item && work.is_out_of_room => {
                 Some(Wait { reason: Reason::LibraryLimitReached, until: next_hour(now) })
             }
-            false => wait(&work.row.job, kind),
+            false => wait(&work.row, kind),
         };
         let is_free = blocked.is_none();
         waits.extend(blocked);
         is_free
     };
-    let can_list = can(work.next_source, WorkKind::Listing) && !running.is_listing;
+    let listing = if work.is_free_source { WorkKind::Feeds } else { WorkKind::Listing };
+    let can_list = can(work.next_source, listing) && !running.is_listing;
     let can_fetch = can(work.next_item, WorkKind::Item);
     Candidate { can_list, can_fetch, waits, start: Start::default() }
 }
@@ -205,8 +209,7 @@ fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{JobId, JobRequest, Progress};
-    use crate::store::jobs::JobRow;
+    use crate::job::{Job, JobId, JobRequest, Progress};
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + seconds).unwrap()
@@ -219,6 +222,7 @@ mod tests {
             id: JobId::parse(&format!("{number:032x}")).unwrap(),
             name: None,
             owner: owner.to_owned(),
+            collection: None,
             state: JobState::Running,
             waiting: None,
             error: None,
@@ -230,8 +234,14 @@ mod tests {
             started_at: None,
             finished_at: None,
         };
-        let row = JobRow { number, job, is_listed: true };
-        Work { row, next_item: Some(at(0)), next_source: None, is_out_of_room: false }
+        let row = JobRow { number, job, is_listed: true, collection: None };
+        Work {
+            row,
+            next_item: Some(at(0)),
+            next_source: None,
+            is_free_source: false,
+            is_out_of_room: false,
+        }
     }
 
     /// How many items of each job start.
@@ -271,9 +281,10 @@ mod tests {
     fn a_job_waits_only_if_nothing_of_it_can_run() {
         let blocked = Wait { reason: Reason::Blocked, until: at(900) };
         let quota = Wait { reason: Reason::QuotaExhausted, until: at(5_000) };
-        let wait = |_: &Job, kind| match kind {
+        let wait = |_: &JobRow, kind| match kind {
             WorkKind::Item => Some(blocked.clone()),
             WorkKind::Listing => Some(quota.clone()),
+            WorkKind::Feeds => None,
         };
         let mut job = work(1, "", 4);
         job.next_source = Some(at(0));
@@ -282,7 +293,7 @@ mod tests {
         assert_eq!(plan.waits, [(0, Some(blocked.clone()))], "the first that ends");
         assert_eq!(plan.wake, Some(at(900)));
         // Its listing can run, so it does not wait.
-        let wait = |_: &Job, kind| (kind == WorkKind::Item).then(|| blocked.clone());
+        let wait = |_: &JobRow, kind| (kind == WorkKind::Item).then(|| blocked.clone());
         let plan = Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), wait);
         assert_eq!(plan.starts, [(0, Start { lists: true, items: 0 })]);
         assert!(plan.waits.is_empty());
@@ -301,7 +312,7 @@ mod tests {
         // A short wait for the pace is a part of running.
         job.row.job.state = JobState::Running;
         job.next_item = Some(at(0));
-        let paced = |_: &Job, _| Some(Wait { reason: Reason::Paced, until: at(4) });
+        let paced = |_: &JobRow, _| Some(Wait { reason: Reason::Paced, until: at(4) });
         let plan = Planner::default().plan(&[job], &HashMap::new(), limits, at(0), paced);
         assert_eq!((plan.waits, plan.wake), (vec![], Some(at(4))));
     }

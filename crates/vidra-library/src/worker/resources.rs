@@ -9,8 +9,9 @@ use vidra::{Bucket, Error, Reason, Result, Vidra};
 
 use super::plan::WorkKind;
 use super::{Payers, Worker, egress};
-use crate::job::{Job, Wait};
+use crate::job::Wait;
 use crate::library::Library;
+use crate::store::jobs::JobRow;
 use crate::store::resources::{self as stored, Resource};
 
 /// The longest plausible wait: the longest day of the quota. A longer one comes from a wall clock that was set back.
@@ -33,6 +34,10 @@ fn budget_of(owner: &str) -> String {
     format!("budget/{owner}")
 }
 
+fn budget_of_collection(number: i64) -> String {
+    format!("collection/{number}")
+}
+
 impl Blocked {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Wait>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -51,8 +56,23 @@ impl Blocked {
             _ => DATA_API.to_owned(),
         };
         let until = library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
-        let (reason, now) = (error.reason(), library.now());
-        self.lock().insert(name.clone(), Wait { reason, until });
+        self.note(library, name, Wait { reason: error.reason(), until }).await
+    }
+
+    /// Notes that a collection has used up its budget of this day.
+    pub(super) async fn note_budget(
+        &self,
+        library: &Library,
+        collection: i64,
+        until: Timestamp,
+    ) -> Result<()> {
+        let wait = Wait { reason: Reason::UnitBudgetExhausted, until };
+        self.note(library, budget_of_collection(collection), wait).await
+    }
+
+    async fn note(&self, library: &Library, name: String, wait: Wait) -> Result<()> {
+        let (now, Wait { reason, until }) = (library.now(), wait.clone());
+        self.lock().insert(name.clone(), wait);
         let resource = Resource { name, reason, available_at: until, detail: None };
         library.database().write(move |it| stored::set(it, &resource, now)).await
     }
@@ -70,7 +90,7 @@ impl Resources {
             Err(_) => false,
         };
         let is_over = |it: &Resource| {
-            it.reason == Reason::CallerBudgetExhausted
+            matches!(it.reason, Reason::CallerBudgetExhausted | Reason::UnitBudgetExhausted)
                 || (it.reason == Reason::QuotaExhausted && is_paid)
         };
         let now = library.now();
@@ -98,10 +118,11 @@ impl Resources {
     pub(super) fn wait(
         &self,
         payers: &Payers,
-        job: &Job,
+        row: &JobRow,
         kind: WorkKind,
         now: Timestamp,
     ) -> Option<Wait> {
+        let job = &row.job;
         let Some(payer) = payers(&job.owner) else {
             // Its jobs are paused when they are read again.
             let until = now.checked_add(super::POLL).unwrap_or(Timestamp::MAX);
@@ -111,8 +132,12 @@ impl Resources {
             WorkKind::Listing => {
                 let blocked = self.0.lock();
                 let of = |name: &str| blocked.get(name).filter(|wait| wait.until > now).cloned();
-                of(DATA_API).into_iter().chain(of(&budget_of(&job.owner))).max_by_key(|it| it.until)
+                let budget = row.collection.and_then(|number| of(&budget_of_collection(number)));
+                let waits =
+                    of(DATA_API).into_iter().chain(of(&budget_of(&job.owner))).chain(budget);
+                waits.max_by_key(|it| it.until)
             }
+            WorkKind::Feeds => None,
             WorkKind::Item => {
                 let is_translated = job.options.transcript.translate.is_some();
                 let (reason, wait) = payer.in_background(0).transcript_wait(is_translated)?;

@@ -1,5 +1,7 @@
 //! The state of a running worker, and its steps.
 
+mod release;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -12,10 +14,10 @@ use super::active_jobs::{ActiveJobs, READ_INTERVAL};
 use super::journal::{self, Journal};
 use super::plan::{self, Plan, Planner, Running};
 use super::resources::{self, Resources};
-use super::{POLL, Worker, item, listing};
+use super::{POLL, Worker, discovery, item, listing, schedule};
 use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
-use crate::store::leases::{self, LeasedItem, LeasedSource, Work};
+use crate::store::leases::{self, LeasedItem, LeasedSource, ListedSource, Work};
 use crate::store::processes;
 
 /// How often a plan is made for a library in memory, which has no other processes.
@@ -63,6 +65,8 @@ pub(super) struct Session<'a> {
     waits: HashMap<i64, Option<Wait>>,
     pub(super) jobs: ActiveJobs,
     journal: Journal,
+    /// When the next collection is due.
+    next_due: Option<Timestamp>,
     next_care: Instant,
     next_save: Instant,
     is_failing: bool,
@@ -83,6 +87,7 @@ impl<'a> Session<'a> {
             waits: HashMap::new(),
             jobs: ActiveJobs::default(),
             journal: Journal::default(),
+            next_due: None,
             next_care: Instant::now(),
             next_save: Instant::now() + SAVE_INTERVAL,
             is_failing: false,
@@ -113,6 +118,9 @@ impl<'a> Session<'a> {
             self.save_egress().await;
         }
         if self.jobs.are_old() {
+            if self.only.is_empty() {
+                self.next_due = schedule::start_due(self.worker).await?;
+            }
             self.release_dead_processes().await?;
             self.release_lost_leases().await?;
             let now = library.now();
@@ -144,43 +152,14 @@ impl<'a> Session<'a> {
             Duration::try_from(at.duration_since(now)).unwrap_or_default().min(poll)
         });
         let until = if self.jobs.is_expired { until.min(READ_INTERVAL) } else { until };
+        let until = self.next_due.map_or(until, |at| {
+            until.min(Duration::try_from(at.duration_since(now)).unwrap_or_default())
+        });
+        if until.is_zero() {
+            // A collection is due.
+            self.jobs.expire();
+        }
         Ok(Instant::now() + until.max(Duration::from_millis(1)))
-    }
-
-    /// Frees the leases of processes that have died.
-    async fn release_dead_processes(&mut self) -> Result<()> {
-        let database = self.worker.library.database();
-        let Some(locks) = database.locks() else { return Ok(()) };
-        let others = database.read(processes::processes).await?;
-        for process in others.into_iter().filter(|number| *number != self.process) {
-            if locks.has_ended(process) {
-                let freed =
-                    database.write(move |it| processes::release_process(it, process)).await?;
-                locks.forget(process);
-                tracing::info!(process, freed, "leases of an ended process released");
-            }
-        }
-        Ok(())
-    }
-
-    /// Frees leases that no task holds, for example after a write that failed for an unknown reason.
-    async fn release_lost_leases(&mut self) -> Result<()> {
-        let (process, now) = (self.process, self.worker.library.now());
-        let held: HashSet<i64> = self.held.values().map(|held| held.fence).collect();
-        let database = self.worker.library.database();
-        let count = database.read(move |it| processes::leased(it, process)).await?;
-        if count.is_some_and(|count| count <= held.len()) {
-            return Ok(());
-        }
-        let release = move |it: &_| {
-            processes::keep_process(it, process, now)?;
-            processes::release_lost(it, process, &held)
-        };
-        let freed = database.write(release).await?;
-        if freed > 0 {
-            tracing::warn!(freed, "lost leases released");
-        }
-        Ok(())
     }
 
     /// Removes old data once an hour.
@@ -286,10 +265,24 @@ impl<'a> Session<'a> {
 
     fn spawn_listing(&mut self, work: &Work, source: LeasedSource) {
         let held = Held::new(work, source.lease.fence, true);
-        let task = listing::Task::new(self.worker, work, source, self.resources.handle());
+        let (job, blocked) = (held.job, self.resources.handle());
+        // Without a payer the lease is freed with the next read.
+        let task = match source.source.clone() {
+            ListedSource::Named(named) => {
+                let task = listing::Task::new(self.worker, work, source, named, blocked);
+                task.map(|task| self.tasks.spawn(task.run()))
+            }
+            ListedSource::Feeds(collection) => {
+                let task = discovery::Task::new(self.worker, work, &source, collection, blocked);
+                task.map(|task| self.tasks.spawn(task.read_feeds()))
+            }
+            ListedSource::Lists(collection) => {
+                let task = discovery::Task::new(self.worker, work, &source, collection, blocked);
+                task.map(|task| self.tasks.spawn(task.read_lists()))
+            }
+        };
         let Some(task) = task else { return };
-        self.running.entry(held.job).or_default().is_listing = true;
-        let task = self.tasks.spawn(task.run());
+        self.running.entry(job).or_default().is_listing = true;
         self.held.insert(task.id(), held);
     }
 

@@ -1,10 +1,12 @@
 //! The library over the simulator.
 
+mod collections;
 mod jobs;
 mod resources;
 mod restarts;
 mod rooms;
 mod store;
+mod thirty_days;
 mod worlds;
 
 use std::sync::Arc;

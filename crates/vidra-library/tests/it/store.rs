@@ -68,9 +68,34 @@ fn a_file_in_use_is_not_migrated() {
     connection.pragma_update(None, "user_version", 0).unwrap();
     let error = Library::open(&path, Limits::default()).err().unwrap();
     assert_eq!(error.reason(), Reason::LibraryInUse);
-    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.pragma_update(None, "user_version", 3).unwrap();
     drop(in_use);
     Library::open(&path, Limits::default()).unwrap();
+}
+
+/// A file of the first schema, with a job and a transcript, is upgraded without a loss.
+#[tokio::test]
+async fn older_schemas_are_upgraded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("../../migrations/0001-jobs.sql")).unwrap();
+    let rows = "PRAGMA application_id = 0x76696472; PRAGMA user_version = 1;
+        INSERT INTO jobs (id, owner, options, state, created_at, source_count, is_listed, items, succeeded)
+            VALUES ('0f8fad5bd9cb469fa16570867728950e', '', '{}', 'completed', 1, 1, 1, 1, 1);
+        INSERT INTO videos (id, title, channel, duration) VALUES ('txManualAsr', 'T', 'C', 60);
+        INSERT INTO transcripts (video, language, is_auto_generated, translated_from, stored_at, owner, length, checksum, text)
+            VALUES ('txManualAsr', 'en', 0, '', 1, '', 1, 1, x'00');
+        INSERT INTO items (job, position, video, state, transcript) VALUES (1, 1, 'txManualAsr', 1, 1);";
+    old.execute_batch(rows).unwrap();
+    drop(old);
+    let library = Library::open(&path, Limits::default()).unwrap();
+    let stats = library.stats().await.unwrap();
+    assert_eq!((stats.jobs, stats.items, stats.transcripts, stats.collections), (1, 1, 1, 0));
+    let (jobs, _) = library.jobs(&Access::All, None, None, 10).await.unwrap();
+    assert_eq!((jobs[0].state, &jobs[0].collection), (JobState::Completed, &None));
+    let put = crate::collections::put(&["@crowd007"], serde_json::json!({}));
+    library.put_collection(put).await.unwrap();
 }
 
 #[tokio::test]

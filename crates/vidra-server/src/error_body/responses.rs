@@ -137,7 +137,7 @@ const ALL: [ErrorResponse; 35] = [
     ),
     ErrorResponse::new(
         "TranscriptNotFound",
-        "The transcript does not exist: `video_not_found`, `not_started`, `captions_disabled`, \
+        "The transcript does not exist: `video_not_found`, `not_started`, `not_ended`, `captions_disabled`, \
          `language_unavailable`, `captions_kind_unavailable`.",
         Reason::LanguageUnavailable,
         "Video has no captions in that language: dQw4w9WgXcQ",

@@ -431,7 +431,7 @@ impl Checker {
             Some("upstream_failing") => 503,
             Some(
                 "video_private" | "video_not_found" | "captions_disabled" | "region_blocked"
-                | "age_restricted" | "members_only" | "not_started" | "unplayable"
+                | "age_restricted" | "members_only" | "not_started" | "not_ended" | "unplayable"
                 | "po_token_required",
             ) => {
                 let id = result["videoId"].as_str().unwrap_or_default();

@@ -43,6 +43,8 @@ fn by_id(world: &World, parts: &Parts<'_>, ids: &[&str], size: u32) -> Result<An
         }
     }
     let count = items.len() as u32;
+    // Without `maxResults` there are five, also of named playlists.
+    items.truncate(size as usize);
     Ok(Answer::new(counted("playlist", items, count, size)))
 }
 

@@ -1,11 +1,11 @@
 //! `/_sim/`: the controls of the simulator over HTTP, for tests in other processes. Neither recorded nor
 //! billed.
 
-use super::Simulator;
+use super::{Simulator, UnknownPlaylist};
 use crate::fault::Fault;
 use crate::response::reply;
 use crate::web::block::Block;
-use crate::world::change::Change;
+use crate::world::change::{Change, PlaylistChange};
 use axum::body::Body;
 use http::{Method, Response};
 use jiff::Timestamp;
@@ -47,8 +47,18 @@ struct VideoBody {
     in_seconds: Option<u64>,
 }
 
+/// The body of `POST /_sim/playlists`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct PlaylistBody {
+    id: String,
+    change: PlaylistChange,
+    at: Option<String>,
+    in_seconds: Option<u64>,
+}
+
 const JSON: &str = "application/json";
-const USAGE: &str = "GET or DELETE /_sim/record, GET or POST /_sim/clock, POST or DELETE /_sim/faults, /_sim/block or /_sim/videos";
+const USAGE: &str = "GET or DELETE /_sim/record, GET or POST /_sim/clock, POST or DELETE /_sim/faults, /_sim/block or /_sim/videos, POST /_sim/playlists";
 
 /// A rejected control request: the status and the reason.
 type Rejection = (u16, String);
@@ -86,6 +96,12 @@ fn run(sim: &Simulator, method: &str, path: &str, body: &[u8]) -> Result<Option<
         ("DELETE", "/_sim/block") => sim.unblock(),
         ("POST", "/_sim/videos") => schedule(sim, &read(body)?)?,
         ("DELETE", "/_sim/videos") => sim.clear_schedule(),
+        ("POST", "/_sim/playlists") => {
+            let PlaylistBody { id, change, at, in_seconds } = read(body)?;
+            let at = moment(sim, at.as_deref(), in_seconds)?;
+            let unknown = |error: UnknownPlaylist| (404, error.to_string());
+            sim.schedule_playlist(&id, change, at).map_err(unknown)?;
+        }
         _ => return Err((404, USAGE.to_owned())),
     }
     Ok(None)
@@ -124,14 +140,23 @@ fn block(body: BlockBody) -> Block {
     block
 }
 
-fn schedule(sim: &Simulator, body: &VideoBody) -> Result<(), Rejection> {
-    let at = match (&body.at, body.in_seconds) {
-        (Some(text), None) => time(text)?,
+/// The time of a change: a time, in some seconds, or now.
+fn moment(
+    sim: &Simulator,
+    at: Option<&str>,
+    in_seconds: Option<u64>,
+) -> Result<Timestamp, Rejection> {
+    match (at, in_seconds) {
+        (Some(text), None) => time(text),
         (None, seconds) => {
             let later = Duration::from_secs(seconds.unwrap_or(0));
-            sim.time().checked_add(later).unwrap_or(Timestamp::MAX)
+            Ok(sim.time().checked_add(later).unwrap_or(Timestamp::MAX))
         }
-        (Some(_), Some(_)) => return Err((400, "either at or inSeconds".to_owned())),
-    };
+        (Some(_), Some(_)) => Err((400, "either at or inSeconds".to_owned())),
+    }
+}
+
+fn schedule(sim: &Simulator, body: &VideoBody) -> Result<(), Rejection> {
+    let at = moment(sim, body.at.as_deref(), body.in_seconds)?;
     sim.schedule(&body.id, body.change, at).map_err(|error| (404, error.to_string()))
 }

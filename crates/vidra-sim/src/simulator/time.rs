@@ -2,7 +2,7 @@
 
 use super::Simulator;
 use crate::platform::clock;
-use crate::world::change::Change;
+use crate::world::change::{Change, PlaylistChange};
 use jiff::Timestamp;
 use std::fmt;
 use std::time::Duration;
@@ -18,6 +18,18 @@ impl fmt::Display for UnknownVideo {
 }
 
 impl std::error::Error for UnknownVideo {}
+
+/// There is no such playlist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPlaylist(String);
+
+impl fmt::Display for UnknownPlaylist {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "no playlist has the id {:?}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownPlaylist {}
 
 impl Simulator {
     /// The time of the simulator's clock.
@@ -69,7 +81,32 @@ impl Simulator {
         }
     }
 
-    /// Removes all scheduled changes: every video is as it was. The documented videos that change still do.
+    /// Schedules a change of a playlist. A time in the past is fine.
+    ///
+    /// # Errors
+    /// If there is no such playlist.
+    pub fn schedule_playlist(
+        &self,
+        playlist_id: &str,
+        change: PlaylistChange,
+        at: Timestamp,
+    ) -> Result<(), UnknownPlaylist> {
+        match self.0.platform.schedule_playlist(playlist_id, change, at) {
+            true => Ok(()),
+            false => Err(UnknownPlaylist(playlist_id.to_owned())),
+        }
+    }
+
+    /// The ids of all uploads of a channel, the newest first: also those that are not published yet. The channel is an
+    /// id or a handle. Empty if there is no such channel.
+    pub fn upload_ids(&self, channel: &str) -> Vec<String> {
+        let world = self.0.platform.world();
+        let found = world.channel_by_id(channel).or_else(|| world.channel_by_handle(channel));
+        let Some(channel) = found else { return vec![] };
+        (0..channel.videos).map(|index| world.video_id((channel.no, index))).collect()
+    }
+
+    /// Removes all scheduled changes: every video and playlist is as it was. The documented videos that change still do.
     pub fn clear_schedule(&self) {
         self.0.platform.clear_changes();
     }

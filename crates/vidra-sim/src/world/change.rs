@@ -30,13 +30,44 @@ pub enum Change {
     Deleted,
 }
 
-/// The scheduled changes of all videos.
+/// A change of a playlist at a time of the simulator's clock. Several changes of one playlist add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PlaylistChange {
+    /// Its first entry moves to its end.
+    Reordered,
+    /// It has another video at its end.
+    Extended,
+    /// Its last entry becomes another video, so that the number of entries stays the same.
+    Replaced,
+}
+
+/// The scheduled changes of all videos and playlists.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Changes(BTreeMap<VideoKey, Timeline>);
+pub(crate) struct Changes {
+    videos: BTreeMap<VideoKey, Timeline>,
+    playlists: BTreeMap<String, Vec<(Timestamp, PlaylistChange)>>,
+    /// Grows with every scheduled change.
+    revision: u64,
+}
+
+/// How often a playlist was changed, by the kind of change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edits {
+    pub(super) moved: u32,
+    pub(super) added: u32,
+    pub(super) replaced: u32,
+}
 
 impl Changes {
+    pub(crate) fn schedule_playlist(&mut self, id: &str, change: PlaylistChange, at: Timestamp) {
+        self.playlists.entry(id.to_owned()).or_default().push((at, change));
+        self.revision += 1;
+    }
+
     pub(crate) fn schedule(&mut self, key: VideoKey, change: Change, at: Timestamp) {
-        let timeline = self.0.entry(key).or_default();
+        self.revision += 1;
+        let timeline = self.videos.entry(key).or_default();
         let time = match change {
             Change::Published => &mut timeline.published,
             Change::Captions => &mut timeline.captions,
@@ -126,7 +157,7 @@ impl World {
     }
 
     fn timeline(&self, key: VideoKey) -> Timeline {
-        let scheduled = self.present.changes.0.get(&key).copied().unwrap_or_default();
+        let scheduled = self.present.changes.videos.get(&key).copied().unwrap_or_default();
         match course(key) {
             Some(course) => scheduled.or(Timeline::of_course(course, self.present.start)),
             None => scheduled,
@@ -156,7 +187,7 @@ impl World {
 
     /// The hidden videos of a channel, by ascending index.
     fn hidden(&self, channel: u32) -> impl Iterator<Item = u32> + '_ {
-        let scheduled = self.present.changes.0.range((channel, 0)..=(channel, u32::MAX));
+        let scheduled = self.present.changes.videos.range((channel, 0)..=(channel, u32::MAX));
         scheduled
             .filter(|(_, timeline)| timeline.state(self.present.now) != State::Public)
             .map(|((_, index), _)| *index)
@@ -185,10 +216,29 @@ impl World {
                 text.push_str(&format!(" {row}{:?}", timeline.passed(*now)));
             }
         }
-        for (key, timeline) in &changes.0 {
-            text.push_str(&format!(" {key:?}{timeline:?}{:?}", timeline.passed(*now)));
+        if changes.revision > 0 {
+            // The number grows with time alone, so that it names what has happened.
+            let passed = changes.videos.values().flat_map(|timeline| timeline.passed(*now));
+            let edits = changes.playlists.values().flatten().map(|(at, _)| at <= now);
+            let count = passed.chain(edits).filter(|has_passed| *has_passed).count();
+            text.push_str(&format!(" {} {count}", changes.revision));
         }
         text
+    }
+
+    /// The changes of a playlist whose times have passed.
+    pub(super) fn edits(&self, id: &str) -> Edits {
+        let mut edits = Edits::default();
+        for (at, change) in self.present.changes.playlists.get(id).into_iter().flatten() {
+            if *at <= self.present.now {
+                match change {
+                    PlaylistChange::Reordered => edits.moved += 1,
+                    PlaylistChange::Extended => edits.added += 1,
+                    PlaylistChange::Replaced => edits.replaced += 1,
+                }
+            }
+        }
+        edits
     }
 }
 

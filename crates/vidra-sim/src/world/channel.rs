@@ -8,6 +8,10 @@ use crate::quirk::{self, Case, ChannelQuirk, QUIRKS};
 
 /// The number of the first channel of the quirk table; the row is added.
 const QUIRKY: u32 = 1000;
+/// The number of the first channel of the crowd, and their number: channels without a character, for collections of
+/// many. Searches do not find them.
+const CROWD: u32 = 200;
+const CROWD_COUNT: u32 = 150;
 /// The number of the first viewer. Viewers have channels without videos.
 const VIEWERS: u32 = 0x8_0000;
 /// The number of viewers.
@@ -60,6 +64,9 @@ impl World {
             channel.language = role.language;
             return Some(channel);
         }
+        if (CROWD..CROWD + CROWD_COUNT).contains(&no) {
+            return Some(self.crowd_channel(no - CROWD));
+        }
         match no.checked_sub(VIEWERS) {
             Some(viewer) => (viewer < VIEWER_COUNT).then(|| self.viewer(viewer)),
             None => self.quirky_channel(no.checked_sub(QUIRKY)?),
@@ -82,7 +89,9 @@ impl World {
         // A viewer's handle ends in the viewer's number, so that no search is needed.
         let number = wanted.rsplit_once('-').and_then(|(_, digits)| digits.parse().ok());
         let viewer = number.filter(|n| *n < VIEWER_COUNT).map(|n| self.viewer(n));
-        self.channels().chain(viewer).find(is_it)
+        let of_crowd = wanted.strip_prefix("crowd").and_then(|digits| digits.parse().ok());
+        let of_crowd = of_crowd.filter(|n| *n < CROWD_COUNT).map(|n| self.crowd_channel(n));
+        self.channels().chain(viewer).chain(of_crowd).find(is_it)
     }
 
     /// The channel with that name from before handles.
@@ -93,6 +102,18 @@ impl World {
     /// The number of public videos of a channel.
     pub(crate) fn video_count(&self, channel: &Channel) -> u32 {
         channel.videos.saturating_sub(self.hidden_count(channel.no))
+    }
+
+    /// A channel of the crowd: `@crowd000` to `@crowd149`, with 20 to 59 videos.
+    fn crowd_channel(&self, n: u32) -> Channel {
+        let no = CROWD + n;
+        let id = format!("UC{}", self.mint.channel_tail(no));
+        let themes = [Theme::Travel, Theme::Code, Theme::Wood, Theme::Garden];
+        let theme = themes[n as usize % themes.len()];
+        let mut channel = self.blank_channel(no, id, &format!("Crowd {n}"), theme);
+        channel.handle = Some(format!("crowd{n:03}"));
+        channel.videos = 20 + n * 7 % 40;
+        channel
     }
 
     /// The channel of a viewer.

@@ -1,6 +1,6 @@
 //! Playlists and their entries. Entry i is a function of (seed, playlist, i).
 
-use super::change::courses;
+use super::change::{Edits, courses};
 use super::channel::Channel;
 use super::clock::{DAY, Seconds};
 use super::video::{GONE, QUIRK_OWNER, is_served};
@@ -23,6 +23,8 @@ pub(crate) struct Playlist {
     pub(crate) quirk: Option<PlaylistQuirk>,
     /// The index of the first entry in the channel's uploads; `None` for the uploads playlist.
     start: Option<u32>,
+    /// The changes of the list so far.
+    edits: Edits,
 }
 
 /// The visibility of a video or an entry.
@@ -46,8 +48,15 @@ pub(crate) struct Entry {
 }
 
 impl World {
-    /// The playlist with that identifier.
+    /// The playlist with that identifier, as it is at this moment.
     pub(crate) fn playlist(&self, id: &str) -> Option<Playlist> {
+        let mut playlist = self.unchanged_playlist(id)?;
+        playlist.edits = self.edits(id);
+        playlist.size += playlist.edits.added;
+        Some(playlist)
+    }
+
+    fn unchanged_playlist(&self, id: &str) -> Option<Playlist> {
         if let Some((row, entry)) = quirk::find(id) {
             let Case::Playlist(quirk) = entry.case else { return None };
             return (quirk != PlaylistQuirk::Unknown).then(|| self.quirky_playlist(row, quirk));
@@ -85,6 +94,7 @@ impl World {
             size: (2 + dice.skewed(4, 4) as u32).min(channel.videos),
             start: Some(dice.below(u64::from(channel.videos)) as u32),
             quirk: album.then_some(PlaylistQuirk::Album),
+            edits: Edits::default(),
             channel: channel.clone(),
         })
     }
@@ -124,6 +134,7 @@ impl World {
             size,
             quirk: Some(quirk),
             start: Some(0),
+            edits: Edits::default(),
             channel,
         }
     }
@@ -139,6 +150,12 @@ impl World {
                 added,
                 withheld: false,
             };
+        };
+        let Edits { moved, replaced, .. } = list.edits;
+        let is_replaced = replaced > 0 && i + 1 == list.size;
+        let i = match is_replaced {
+            true => list.size + replaced - 1,
+            false => (i + moved) % list.size.max(1),
         };
         let mut entry = Entry {
             video: (list.channel.no, (start + i) % list.channel.videos.max(1)),
@@ -172,6 +189,7 @@ impl World {
             size: self.video_count(&channel),
             quirk: None,
             start: None,
+            edits: Edits::default(),
             channel,
         }
     }

@@ -100,12 +100,16 @@ reasons! {
     ToolNotFound = "tool_not_found", NotFound, "Check the name with `vidra tools` or in `docs/tools.json`.";
     /// There is no such job, or it belongs to another caller.
     JobNotFound = "job_not_found", NotFound, "Check the id, and use the key that started the job.";
+    /// There is no such collection, or it belongs to another caller.
+    CollectionNotFound = "collection_not_found", NotFound, "Check the name, and use the key that created the collection.";
     /// The library no longer has the transcript.
     TranscriptRemoved = "transcript_removed", NotFound, "Start a job for the video again.";
     /// The operator has switched the library off.
     LibraryOff = "library_off", NotFound, "Ask the operator to switch on the library.";
     /// The live stream or premiere has not started.
     NotStarted = "not_started", NotFound, "Repeat the request after it has ended.";
+    /// The live stream or premiere has not ended, and its captions cannot be read before.
+    NotEnded = "not_ended", NotFound, "Repeat the request after it has ended.";
     /// The video has no captions.
     CaptionsDisabled = "captions_disabled", NotFound, "There is no transcript.";
     /// The video has no captions in the requested language.
@@ -134,8 +138,8 @@ reasons! {
     SearchQuotaExhausted = "search_quota_exhausted", QuotaExhausted, "Wait until midnight Pacific time (`Retry-After`), or use ids and handles.";
     /// The daily budget of this caller is used up.
     CallerBudgetExhausted = "caller_budget_exhausted", QuotaExhausted, "Wait until midnight Pacific time (`Retry-After`), or ask the operator for a larger budget.";
-    /// The unit budget of the job is used up.
-    UnitBudgetExhausted = "unit_budget_exhausted", QuotaExhausted, "Start another job with a larger `unitBudget`.";
+    /// The unit budget of the job, or that of the collection for this day, is used up.
+    UnitBudgetExhausted = "unit_budget_exhausted", QuotaExhausted, "Start another job with a larger `unitBudget`. A collection continues by itself on the next day.";
 
     /// This caller sends too many requests.
     CallerRateLimited = "caller_rate_limited", RateLimited, "Wait for `Retry-After`.";
@@ -143,6 +147,8 @@ reasons! {
     TooManyBatches = "too_many_batches", RateLimited, "Wait for `Retry-After`.";
     /// This caller has too many unfinished jobs.
     TooManyJobs = "too_many_jobs", RateLimited, "Wait until a job has ended, or cancel one.";
+    /// This caller has too many collections.
+    TooManyCollections = "too_many_collections", RateLimited, "Delete a collection, or add the sources to another one.";
     /// This caller follows too many jobs at the same time.
     TooManyFollowers = "too_many_followers", RateLimited, "Close other connections that follow jobs.";
     /// The transcripts of this caller have used up their share of the library.
@@ -213,7 +219,10 @@ impl Reason {
             | ErrorKind::Unreachable
             | ErrorKind::Unavailable
             | ErrorKind::Timeout => true,
-            _ => matches!(self, Self::NotStarted | Self::UpstreamFailed | Self::BodyTimeout),
+            _ => matches!(
+                self,
+                Self::NotStarted | Self::NotEnded | Self::UpstreamFailed | Self::BodyTimeout
+            ),
         }
     }
 }

@@ -5,6 +5,28 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
+/// A day of YouTube's quota, from midnight to midnight Pacific time.
+///
+/// ```
+/// let day = vidra::QuotaDay::of("2026-11-18T07:59:00Z".parse().unwrap());
+/// assert_eq!((&*day.date, &*day.end.to_string()), ("2026-11-17", "2026-11-18T08:00:00Z"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuotaDay {
+    /// The Pacific date, as ISO 8601.
+    pub date: String,
+    /// The end of the day, which is the beginning of the next one.
+    pub end: Timestamp,
+}
+
+impl QuotaDay {
+    /// The day that a time belongs to.
+    pub fn of(at: Timestamp) -> Self {
+        Self { date: date(at), end: next_reset(at) }
+    }
+}
+
 /// The Pacific date, as ISO 8601.
 pub(super) fn date(now: Timestamp) -> String {
     los_angeles(now).date().to_string()

@@ -17,9 +17,10 @@ use crate::data_api::{DataApi, wire};
 use crate::error::{ErrorKind, Result};
 use crate::format;
 use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
-use crate::resource::Services;
 use crate::resource::gather::MAX_IDS;
+use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
+use crate::resource::{Services, many};
 use crate::spool::Body;
 use crate::video::{HiddenCount, Video, without_comments};
 
@@ -159,6 +160,26 @@ pub(crate) async fn list_by_id(
     let only = if let [only] = ids { Some(only) } else { None };
     let with_id = |item: wire::Channel| Some((item.id.clone().or_else(|| only.cloned())?, item));
     Ok(items.into_iter().filter_map(with_id).collect())
+}
+
+/// Reads several channels through the cache, and fetches the uncached ones in calls of fifty. Unknown ones are left out.
+pub(crate) async fn several(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[ChannelId],
+) -> Result<Vec<Channel>> {
+    let fetch = |services: Arc<Services>, ctx, ids: Vec<ChannelId>| async move {
+        let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let found = list_by_id(&services.data_api, &ctx, &texts).await;
+        let by_id = |(id, channel): (String, wire::Channel)| {
+            Some((ChannelId::bare(&id)?, Channel::from_wire(channel)))
+        };
+        let found = found.map(|found| found.into_iter().filter_map(by_id).collect());
+        many::records(&ids, found, What::Channel, "channel", |channel| lookup::json(&channel))
+    };
+    let lookup = |id: &ChannelId| Lookup::Channel(ChannelRef::Id(id.clone()));
+    let read = many::read(services, ctx, Resource::Channel, ids, lookup, fetch).await?;
+    read.into_iter().filter_map(|answered| answered.result.ok()).map(|it| it.decode()).collect()
 }
 
 /// All parts that we serve. They do not change the cost.

@@ -23,8 +23,9 @@ use crate::format::Moment;
 use crate::ident::{ChannelId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
-use crate::resource::lookup::Lookup;
-use crate::resource::{Services, find_item};
+use crate::resource::lifetime::Resource;
+use crate::resource::lookup::{self, Lookup};
+use crate::resource::{Services, find_item, many};
 use crate::spool::{Body, Spool, SpooledList};
 use crate::video::{Include, Video};
 
@@ -53,14 +54,41 @@ pub(crate) async fn info(
     ctx: &Context,
     id: &PlaylistId,
 ) -> Result<PlaylistInfo> {
-    let call = Call::new(Endpoint::Playlists, What::Playlist, id)
-        // All parts that we serve. They do not change the cost.
-        .with("part", "snippet,contentDetails")
-        .with("id", id.as_str());
-    let items: Vec<wire::Playlist> = services.data_api.list(ctx, &call).await?;
+    let items: Vec<wire::Playlist> = services.data_api.list(ctx, &info_call(id.as_str())).await?;
     let playlist = find_item(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
     let playlist = playlist.ok_or_else(|| What::Playlist.not_found(id))?;
     Ok(PlaylistInfo::from_wire(id.clone(), playlist))
+}
+
+/// Reads the data of several playlists through the cache, and fetches the uncached ones in calls of fifty. Unknown ones
+/// are left out.
+pub(crate) async fn several_infos(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[PlaylistId],
+) -> Result<Vec<PlaylistInfo>> {
+    let fetch = |services: Arc<Services>, ctx: Context, ids: Vec<PlaylistId>| async move {
+        let list = ids.iter().map(PlaylistId::as_str).collect::<Vec<_>>().join(",");
+        let items = services.data_api.list(&ctx, &info_call(&list)).await;
+        let by_id = |item: wire::Playlist| {
+            let id = PlaylistId::bare(item.id.as_deref()?)?;
+            Some((id.clone(), PlaylistInfo::from_wire(id, item)))
+        };
+        let found = items.map(|items| items.into_iter().filter_map(by_id).collect());
+        many::records(&ids, found, What::Playlist, "playlist", |info| lookup::json(&info))
+    };
+    let lookup = |id: &PlaylistId| Lookup::PlaylistInfo(id.clone());
+    let read = many::read(services, ctx, Resource::Playlist, ids, lookup, fetch).await?;
+    read.into_iter().filter_map(|answered| answered.result.ok()).map(|it| it.decode()).collect()
+}
+
+/// A call for the data of playlists, with all parts that we serve. They do not change the cost.
+fn info_call(ids: &str) -> Call {
+    Call::new(Endpoint::Playlists, What::Playlist, &ids)
+        .with("part", "snippet,contentDetails")
+        .with("id", ids)
+        // Of several ids YouTube would return five.
+        .with("maxResults", MAX_IDS.to_string())
 }
 
 impl PlaylistIds {

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
-use tokio::sync::Semaphore;
 
 use crate::cache::freshness::Life;
-use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key, Parts};
+use crate::cache::{Answered, CacheOutcome, Cached, Parts};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
@@ -24,8 +23,7 @@ use crate::ident::{ChannelId, VideoId};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
-use crate::resource::{Services, wrong_item_error};
-use crate::transport::BoxFuture;
+use crate::resource::{Services, many};
 use crate::video::{HiddenCount, Video, VideoDetails};
 
 /// The parts of a video that `VideoDetails` needs, and those of `Video`. More parts do not change the
@@ -147,39 +145,14 @@ fn listed(
 ///
 /// The first error other than "not found".
 async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Result<Vec<Answered>> {
-    let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
-    let calls = Arc::new(Semaphore::new(CALLS_AT_ONCE));
-    let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
-        let ids = indices.into_iter().map(|index| ids[index]).collect();
-        let (services, calls) = (Arc::clone(services), Arc::clone(&calls));
-        Box::pin(async move {
-            let _permit = calls.acquire().await;
-            bodies(&services, &ctx, ids).await
-        })
+    let fetch = |services: Arc<Services>, ctx, ids: Vec<VideoId>| async move {
+        // A long list must not be fetched faster than the store can write it.
+        services.cache.tiers.wait_for_capacity().await;
+        let found = list(&services.data_api, &ctx, &ids).await;
+        many::records(&ids, found, What::Video, "video", record::encode)
     };
-    let is_failing = || services.is_failing(Resource::Video);
-    let fetch =
-        Fetch { is_failing: &is_failing, follows_walk: false, per_call: MAX_IDS, run: &run };
-    services.cache.read_through(&keys, ctx, &fetch).await
+    many::read(services, ctx, Resource::Video, ids, |id| Lookup::Video(*id), fetch).await
 }
-
-/// Fetches up to fifty videos in one call, with one result for each.
-async fn bodies(services: &Services, ctx: &Context, ids: Vec<VideoId>) -> Vec<Result<Fetched>> {
-    // A long list must not be fetched faster than the store can write it.
-    services.cache.tiers.wait_for_capacity().await;
-    let found = details(&services.data_api, ctx, &ids).await;
-    let outcome = |id: &VideoId| match &found {
-        Ok(found) => {
-            let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
-            record::encode(video.clone()).map(Fetched::from)
-        }
-        Err(error) => Err(error.clone()),
-    };
-    ids.iter().map(outcome).collect()
-}
-
-/// The number of concurrent calls of one list.
-const CALLS_AT_ONCE: usize = 8;
 
 /// The number of videos that are decoded before other tasks get their turn. It takes about a millisecond.
 const DECODED_AT_ONCE: usize = 100;
@@ -193,7 +166,7 @@ pub(crate) async fn read_chunks(
     mut add: impl FnMut(Video) -> Result<()>,
 ) -> Result<Parts> {
     let chunk = |ids: Vec<VideoId>| async move { read(services, ctx, &ids).await };
-    let mut chunks = pin!(chunks.map(chunk).buffer_unordered(CALLS_AT_ONCE));
+    let mut chunks = pin!(chunks.map(chunk).buffer_unordered(many::CALLS_AT_ONCE));
     let mut parts = Parts::default();
     while let Some(chunk) = chunks.next().await {
         for (index, answered) in chunk?.into_iter().enumerate() {
@@ -230,21 +203,6 @@ pub(crate) async fn read_all(
         }
     }
     Ok(parts)
-}
-
-/// Fetches up to fifty videos in one call. If YouTube sent a video that was not requested, a
-/// missing one is an error: it must not pass for unknown.
-async fn details(
-    data_api: &DataApi,
-    ctx: &Context,
-    ids: &[VideoId],
-) -> Result<HashMap<VideoId, Video>> {
-    let found = list(data_api, ctx, ids).await?;
-    let has_unrequested = found.keys().any(|id| !ids.contains(id));
-    if has_unrequested && !ids.iter().all(|id| found.contains_key(id)) {
-        return Err(wrong_item_error("video"));
-    }
-    Ok(found)
 }
 
 /// A call for videos, with all parts that we serve. They do not change the cost.

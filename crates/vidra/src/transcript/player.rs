@@ -140,7 +140,6 @@ impl Track {
     }
 }
 
-const WHILE_LIVE: &str = "Captions of a broadcast cannot be read while it is live";
 const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
 
 impl Verdict {
@@ -165,6 +164,7 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
         // Outdated players and blocked addresses get another video.
         return Verdict::TryNextClient(Reason::PlatformChanged);
     }
+    let is_live = details.is_live == Some(true);
     let captions = answer.captions.unwrap_or_default();
     let tracklist = captions.player_captions_tracklist_renderer.unwrap_or_default();
     let lists_any = tracklist.caption_tracks.as_ref().is_some_and(|tracks| !tracks.is_empty());
@@ -176,9 +176,8 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
         }
         // The response lists tracks, but none of them is usable.
         true if lists_any => Verdict::TryNextClient(Reason::PlatformChanged),
-        true if captions.player_captions_renderer.is_some() => {
-            Verdict::FinalWithMessage(Reason::Unplayable, WHILE_LIVE)
-        }
+        true if captions.player_captions_renderer.is_some() => Verdict::Final(Reason::NotEnded),
+        true if is_live => Verdict::Final(Reason::NotEnded),
         // Only a complete response proves that there are no captions.
         true if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
         true => Verdict::TryNextClient(Reason::PlatformChanged),

@@ -24,6 +24,7 @@ impl Reason {
             Self::RegionBlocked => "Video is not available in the country of this service",
             Self::MembersOnly => "Video is for members only",
             Self::NotStarted => "Live stream has not started yet",
+            Self::NotEnded => "Captions of a broadcast cannot be read while it is live",
             Self::Unplayable => "Video cannot be played",
             Self::CaptionsDisabled => "Video has no captions",
             Self::LanguageUnavailable => "Video has no captions in that language",

@@ -31,7 +31,7 @@ const PLAYERS: [(&str, &str, Holds); 25] = [
     ("np-partial-no-playability-status.json", "3sbYbckT1VY", Nothing(Reason::PlatformChanged)),
     ("np-tv-embedded-sign-in.json", "rwcfPqbAx-0", Nothing(Reason::AgeRestricted)),
     ("np-tv-simpletext-names.json", "An8vtD1FDqs", Tracks(2, "&lang=en")),
-    ("np-visionos-livestream-no-captions.json", "X4VbdwhkE10", Nothing(Reason::CaptionsDisabled)),
+    ("np-visionos-livestream-no-captions.json", "X4VbdwhkE10", Nothing(Reason::NotEnded)),
     ("np-visionos-many-tracks.json", "kX3nB4PpJko", Tracks(19, "&lang=en")),
     ("np-web-age.json", "rwcfPqbAx-0", Nothing(Reason::AgeRestricted)),
     ("np-web-error-unavailable.json", "dQw4w9WgXcQ", Nothing(Reason::VideoNotFound)),

@@ -36,6 +36,7 @@ shapes! {
         channel_id: String,
         length_seconds: u64,
         short_description: String,
+        is_live: bool,
     }
 
     /// Only web players send it.

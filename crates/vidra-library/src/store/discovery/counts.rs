@@ -1,0 +1,121 @@
+//! The results of looks at channels and playlists: their numbers of videos.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::Reason;
+
+use super::TaskSource;
+use super::step::{begin, begin_several, fail, set_task};
+use crate::job::Failure;
+use crate::store::leases::Lease;
+use crate::store::listing::Charge;
+
+/// Stored for a number that YouTube does not send.
+const UNKNOWN: i64 = -1;
+
+/// What the Data API says about a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelLook {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// `None` if YouTube hides it.
+    pub(crate) videos: Option<u64>,
+}
+
+/// Stores the id of a channel that was named by its handle.
+pub(crate) fn set_channel(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    source: &TaskSource,
+    look: &ChannelLook,
+) -> rusqlite::Result<()> {
+    if begin(connection, lease, charge, source)?.is_some() {
+        set_look(connection, source.number, look)?;
+    }
+    Ok(())
+}
+
+fn set_look(connection: &Connection, source: i64, look: &ChannelLook) -> rusqlite::Result<()> {
+    let update = "UPDATE collection_sources SET channel = ?, title = ?, count = ? WHERE number = ?";
+    let count = look.videos.map_or(UNKNOWN, |count| count as i64);
+    connection.prepare_cached(update)?.execute(params![look.id, look.title, count, source])?;
+    Ok(())
+}
+
+/// The number that is stored for a source whose task is the same as before the call.
+fn counted(connection: &Connection, source: &TaskSource) -> rusqlite::Result<Option<Option<i64>>> {
+    let counted = "SELECT count FROM collection_sources WHERE number = ? AND task = ?";
+    connection
+        .prepare_cached(counted)?
+        .query_row(params![source.number, source.task], |row| row.get(0))
+        .optional()
+}
+
+/// Stores the numbers of videos of channels. A channel whose number is not the expected one is listed.
+pub(crate) fn set_channel_counts(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    looks: &[(TaskSource, Option<ChannelLook>)],
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    if !begin_several(connection, lease, charge)? {
+        return Ok(());
+    }
+    for (source, look) in looks {
+        let Some(expected) = counted(connection, source)? else { continue };
+        let Some(look) = look else {
+            let message = format!("Channel not found: {}", source.id);
+            let failure = Failure { reason: Reason::ChannelNotFound, message };
+            fail(connection, source, &failure, now)?;
+            continue;
+        };
+        set_look(connection, source.number, look)?;
+        if source.task != "count" {
+            continue;
+        }
+        let is_expected = look.videos.is_some_and(|videos| expected == Some(videos as i64));
+        let next = if is_expected { None } else { Some("changed") };
+        set_task(connection, source.number, next, None, now)?;
+        if is_expected {
+            let audited = "UPDATE collection_sources SET audited_at = ? WHERE number = ?";
+            let parameters = params![now.as_millisecond(), source.number];
+            connection.prepare_cached(audited)?.execute(parameters)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the Data API says about a playlist. YouTube has no such data for some lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlaylistLook {
+    pub(crate) title: Option<String>,
+    pub(crate) entries: Option<u64>,
+}
+
+/// Stores the numbers of entries of playlists. A playlist whose number has changed is listed.
+pub(crate) fn set_playlist_counts(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    looks: &[(TaskSource, PlaylistLook)],
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    if !begin_several(connection, lease, charge)? {
+        return Ok(());
+    }
+    for (source, look) in looks {
+        let Some(before) = counted(connection, source)? else { continue };
+        let count = look.entries.map_or(UNKNOWN, |count| count as i64);
+        let update =
+            "UPDATE collection_sources SET title = coalesce(?, title), count = ? WHERE number = ?";
+        connection.prepare_cached(update)?.execute(params![look.title, count, source.number])?;
+        if source.task == "count" {
+            // A list without a number is read once a day.
+            let next = if before == Some(count) { None } else { Some("whole") };
+            set_task(connection, source.number, next, None, now)?;
+        }
+    }
+    Ok(())
+}

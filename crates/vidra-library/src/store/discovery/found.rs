@@ -1,0 +1,192 @@
+//! Videos that a source has shown become videos of the collection and items of the sync.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::{Reason, VideoId};
+
+use crate::collection::schedule::refresh_at;
+use crate::job::{JobEvent, ListedEvent};
+use crate::store::events;
+use crate::store::items::{self, NewItem};
+
+/// Where the date of a video comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DateSource {
+    /// A public feed.
+    Feed,
+    /// The Data API, whose values expire.
+    DataApi,
+}
+
+impl DateSource {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Feed => "feed",
+            Self::DataApi => "data_api",
+        }
+    }
+}
+
+/// A video that a source shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundVideo {
+    pub(crate) id: VideoId,
+    pub(crate) title: String,
+    pub(crate) published: Option<Timestamp>,
+    /// Why the list shows no more of it than its id.
+    pub(crate) gone: Option<Reason>,
+}
+
+/// Where videos were found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) job: i64,
+    pub(super) collection: i64,
+    pub(super) source: i64,
+    pub(super) from: DateSource,
+    /// Whether the source was listed before, so that a video without a date is new.
+    pub(super) is_listed: bool,
+    /// The earliest publication.
+    pub(super) since: Option<Timestamp>,
+    /// How many more videos the first list may add.
+    pub(super) room: u64,
+    /// The units of the call.
+    pub(super) units: u64,
+}
+
+/// Whether the source has shown one of these videos before.
+pub(super) fn has_known(
+    connection: &Connection,
+    source: i64,
+    videos: &[FoundVideo],
+) -> rusqlite::Result<bool> {
+    let known = "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ? AND video = ?)";
+    let mut known = connection.prepare_cached(known)?;
+    for video in videos {
+        if known.query_row(params![source, video.id.to_string()], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many videos of a page the collection has, and how many of them are new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Added {
+    pub(super) taken: u64,
+    pub(super) added: u64,
+}
+
+/// Adds the videos of a source that are new to the collection, and items that fetch their transcripts.
+pub(super) fn add(
+    connection: &Connection,
+    place: &Place,
+    videos: &[FoundVideo],
+    now: Timestamp,
+) -> rusqlite::Result<Added> {
+    let at = now.as_millisecond();
+    let mut seen = connection
+        .prepare_cached("INSERT OR IGNORE INTO source_videos (source, video) VALUES (?, ?)")?;
+    let (mut new, mut taken, mut added) = (vec![], 0, 0);
+    for video in videos {
+        let id = video.id.to_string();
+        let is_seen = seen.execute(params![place.source, id])? == 0;
+        if video.gone.is_none() {
+            store_date(connection, video, place.from, now)?;
+        }
+        let state = "SELECT state FROM collection_videos WHERE collection = ? AND video = ?";
+        let state: Option<i64> = connection
+            .prepare_cached(state)?
+            .query_row(params![place.collection, id], |row| row.get(0))
+            .optional()?;
+        match (state, video.gone) {
+            // It is public again.
+            (Some(3), None) => {
+                let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 0, next_try = NULL
+                    WHERE collection = ? AND video = ?";
+                connection.prepare_cached(again)?.execute(params![place.collection, id])?;
+                new.push(NewItem::pending(video.id));
+            }
+            (Some(state), Some(_)) if state != 3 => {
+                let doubt = "UPDATE collection_videos SET doubted_at = coalesce(doubted_at, ?)
+                    WHERE collection = ? AND video = ?";
+                connection.prepare_cached(doubt)?.execute(params![at, place.collection, id])?;
+            }
+            (Some(_), _) => taken += 1,
+            // It was left out when the source was listed.
+            (None, _) if is_seen => {}
+            (None, gone) => {
+                let is_first = !place.is_listed;
+                let is_old = match (place.since, video.published) {
+                    (Some(since), Some(published)) => published < since,
+                    (Some(_), None) => is_first,
+                    (None, _) => false,
+                };
+                if is_old || (is_first && taken >= place.room) {
+                    continue;
+                }
+                (taken, added) = (taken + 1, added + 1);
+                insert(connection, place, video, at)?;
+                if gone.is_none() {
+                    new.push(NewItem::pending(video.id));
+                }
+            }
+        }
+    }
+    let (items, _) = items::add(connection, place.job, None, new.into_iter(), at)?;
+    let total = "SELECT items FROM jobs WHERE number = ?";
+    let total: i64 = connection.prepare_cached(total)?.query_row([place.job], |row| row.get(0))?;
+    let listed = ListedEvent { added: items, items: total as u64, units: place.units };
+    events::add(connection, place.job, at, &JobEvent::Listed(listed))?;
+    Ok(Added { taken, added })
+}
+
+fn insert(
+    connection: &Connection,
+    place: &Place,
+    video: &FoundVideo,
+    at: i64,
+) -> rusqlite::Result<()> {
+    // A video without a date that the first list had may be years old.
+    let appeared = match video.published {
+        Some(published) => Some(published.as_millisecond()),
+        None => place.is_listed.then_some(at),
+    };
+    let insert =
+        "INSERT INTO collection_videos (collection, video, state, reason, found_at, appeared_at)
+        VALUES (?, ?, ?, ?, ?, ?)";
+    let (state, reason) = match video.gone {
+        Some(reason) => (3, Some(reason.code())),
+        None => (0, None),
+    };
+    let parameters = params![place.collection, video.id.to_string(), state, reason, at, appeared];
+    connection.prepare_cached(insert)?.execute(parameters)?;
+    Ok(())
+}
+
+/// Stores the date of a video, and its title as long as no transcript has brought a better one. A date of the Data API
+/// never replaces another one, because it expires.
+pub(super) fn store_date(
+    connection: &Connection,
+    video: &FoundVideo,
+    from: DateSource,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let id = video.id.to_string();
+    let (published, at) = (video.published.map(Timestamp::as_millisecond), now.as_millisecond());
+    let source = published.map(|_| from.word());
+    let refresh = (published.is_some() && from == DateSource::DataApi)
+        .then(|| refresh_at(&id, now).as_millisecond());
+    let upsert = "INSERT INTO videos (id, title, channel, duration, published_at, published_source, published_stored_at, refresh_at)
+        VALUES (?1, ?2, '', 0, ?3, ?4, CASE WHEN ?3 IS NOT NULL THEN ?5 END, ?6)
+        ON CONFLICT (id) DO UPDATE SET title = CASE WHEN title = '' THEN ?2 ELSE title END,
+            published_at = iif(?7, ?3, published_at), published_source = iif(?7, ?4, published_source),
+            published_stored_at = iif(?7, ?5, published_stored_at), refresh_at = iif(?7, ?6, refresh_at)";
+    let replaces = "SELECT ?1 IS NOT NULL AND coalesce((SELECT published_source IS NULL OR published_source = 'data_api'
+        FROM videos WHERE id = ?2), 1)";
+    let replaces: bool =
+        connection.prepare_cached(replaces)?.query_row(params![published, id], |row| row.get(0))?;
+    let parameters = params![id, video.title, published, source, at, refresh, replaces];
+    connection.prepare_cached(upsert)?.execute(parameters)?;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! The results of lists and searches.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::TaskSource;
+use super::found::{self, Added, DateSource, FoundVideo, Place};
+use super::step::{begin, set_task};
+use crate::collection::CollectionRequest;
+use crate::collection::schedule::first_list_at;
+use crate::store::leases::Lease;
+use crate::store::listing::Charge;
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageOfEntries {
+    pub(crate) videos: Vec<FoundVideo>,
+    /// The cursor of the next page. `None` after the last one.
+    pub(crate) next: Option<String>,
+}
+
+/// Stores a page of a list, and decides whether another one follows.
+pub(crate) fn add_page(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    (collection, request): (i64, &CollectionRequest),
+    source: &TaskSource,
+    page: &PageOfEntries,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
+    let is_channel = source.kind == "channel";
+    let has_known = found::has_known(connection, source.number, &page.videos)?;
+    let before = if is_listed { 0 } else { taken(connection, collection, source.number)? };
+    let room = request.limit.map_or(u64::MAX, |limit| limit.saturating_sub(before));
+    let place = Place {
+        job: lease.job,
+        collection,
+        source: source.number,
+        from: DateSource::DataApi,
+        is_listed,
+        since: request.since.filter(|_| !is_listed),
+        room,
+        units: charge.units,
+    };
+    let Added { taken, added } = found::add(connection, &place, &page.videos, now)?;
+    if is_channel && source.cursor.is_none() && is_listed {
+        doubt_missing(connection, collection, source.number, page, now)?;
+    }
+    if let "new" | "audit" = &*source.task {
+        // The number that the next look expects.
+        let update = "UPDATE collection_sources SET count = count + ? WHERE number = ?";
+        connection.prepare_cached(update)?.execute(params![added as i64, source.number])?;
+    }
+    let is_old = |video: &FoundVideo| {
+        request.since.zip(video.published).is_some_and(|(since, published)| published < since)
+    };
+    let is_past = is_channel && !page.videos.is_empty() && page.videos.iter().all(is_old);
+    let is_full = is_channel && !is_listed && taken >= room;
+    let is_last = page.next.is_none() || is_past || is_full;
+    let next = match &*source.task {
+        "whole" if !is_last => Some("whole"),
+        // Its number was read, or will be counted page by page.
+        "changed" if !is_last && !has_known => Some("changed"),
+        "new" | "audit" if !is_last && !has_known => Some("new"),
+        _ => None,
+    };
+    let cursor = page.next.as_deref().filter(|_| next.is_some());
+    set_task(connection, source.number, next, cursor, now)?;
+    if next.is_none() {
+        let paged = match is_channel && !is_listed {
+            true => first_list_at(source.number, now),
+            false => now,
+        };
+        let done = "UPDATE collection_sources SET is_listed = 1, paged_at = ?, audited_at = ? WHERE number = ?";
+        let parameters = params![paged.as_millisecond(), now.as_millisecond(), source.number];
+        connection.prepare_cached(done)?.execute(parameters)?;
+    }
+    Ok(())
+}
+
+/// How many videos of the collection a source has shown.
+fn taken(connection: &Connection, collection: i64, source: i64) -> rusqlite::Result<u64> {
+    let count = "SELECT count(*) FROM source_videos WHERE source = ?1 AND EXISTS
+        (SELECT 1 FROM collection_videos AS it WHERE it.collection = ?2 AND it.video = source_videos.video)";
+    let mut count = connection.prepare_cached(count)?;
+    let count: i64 = count.query_row(params![source, collection], |row| row.get(0))?;
+    Ok(count as u64)
+}
+
+/// Marks the videos of a channel that its first page should have, and does not: they may have been deleted.
+fn doubt_missing(
+    connection: &Connection,
+    collection: i64,
+    source: i64,
+    page: &PageOfEntries,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let oldest = page.videos.iter().filter_map(|video| video.published).min();
+    let from = match (&page.next, oldest) {
+        // The page has all videos.
+        (None, _) => i64::MIN,
+        (Some(_), Some(oldest)) => oldest.as_millisecond(),
+        (Some(_), None) => return Ok(()),
+    };
+    let shown: HashSet<String> = page.videos.iter().map(|video| video.id.to_string()).collect();
+    let known = "SELECT it.video FROM source_videos AS shown
+            JOIN collection_videos AS it ON it.collection = ?2 AND it.video = shown.video
+            LEFT JOIN videos ON videos.id = shown.video
+        WHERE shown.source = ?1 AND it.state <> 3 AND it.doubted_at IS NULL
+            AND (?3 IS NULL OR videos.published_at > ?3)";
+    let from = (from != i64::MIN).then_some(from);
+    let known: Vec<String> = connection
+        .prepare_cached(known)?
+        .query_map(params![source, collection, from], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let doubt = "UPDATE collection_videos SET doubted_at = ? WHERE collection = ? AND video = ?";
+    let mut doubt = connection.prepare_cached(doubt)?;
+    for video in known.iter().filter(|video| !shown.contains(*video)) {
+        doubt.execute(params![now.as_millisecond(), collection, video])?;
+    }
+    Ok(())
+}
+
+/// Stores the results of a search.
+pub(crate) fn add_search(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    (collection, request): (i64, &CollectionRequest),
+    source: &TaskSource,
+    videos: &[FoundVideo],
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
+    let place = Place {
+        job: lease.job,
+        collection,
+        source: source.number,
+        from: DateSource::DataApi,
+        is_listed,
+        // A search shows old videos at any time.
+        since: request.since,
+        room: request.limit.unwrap_or(u64::MAX),
+        units: charge.units,
+    };
+    found::add(connection, &place, videos, now)?;
+    set_task(connection, source.number, None, None, now)?;
+    let listed = "UPDATE collection_sources SET is_listed = 1 WHERE number = ?";
+    connection.prepare_cached(listed)?.execute([source.number])?;
+    Ok(())
+}

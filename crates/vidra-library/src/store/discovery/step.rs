@@ -1,0 +1,95 @@
+//! What all steps share: their beginning, the next task of a source, and failures.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::Reason;
+
+use super::TaskSource;
+use crate::job::Failure;
+use crate::store::leases::Lease;
+use crate::store::listing::{Charge, count_units, is_held};
+
+/// When a sync with a source that failed for a passing reason is repeated.
+const SOON_MS: i64 = 3600 * 1000;
+
+/// Counts the cost of a step, and reads whether its source was listed before. `None` if the lease was lost, or if the
+/// result is stored already.
+pub(super) fn begin(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    source: &TaskSource,
+) -> rusqlite::Result<Option<bool>> {
+    if !begin_several(connection, lease, charge)? {
+        return Ok(None);
+    }
+    let before =
+        "SELECT is_listed FROM collection_sources WHERE number = ? AND task = ? AND cursor IS ?";
+    let parameters = params![source.number, source.task, source.cursor];
+    connection.prepare_cached(before)?.query_row(parameters, |row| row.get(0)).optional()
+}
+
+/// Counts the cost of a step for several sources. Returns whether the lease is valid.
+pub(super) fn begin_several(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+) -> rusqlite::Result<bool> {
+    count_units(connection, lease, charge)?;
+    is_held(connection, lease)
+}
+
+/// Sets the next task of a source after a successful step.
+pub(super) fn set_task(
+    connection: &Connection,
+    source: i64,
+    task: Option<&str>,
+    cursor: Option<&str>,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let update = "UPDATE collection_sources SET task = ?, cursor = ?,
+            checked_at = iif(?1 IS NULL, ?3, checked_at), error_reason = NULL, error_message = NULL
+        WHERE number = ?";
+    let parameters = params![task, cursor, now.as_millisecond(), source];
+    connection.prepare_cached(update)?.execute(parameters)?;
+    Ok(())
+}
+
+/// Ends the tasks of sources that failed. The next sync tries again.
+pub(crate) fn fail_sources(
+    connection: &Connection,
+    lease: &Lease,
+    charge: Charge,
+    sources: &[TaskSource],
+    failure: &Failure,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    if begin_several(connection, lease, charge)? {
+        sources.iter().try_for_each(|source| fail(connection, source, failure, now))?;
+    }
+    Ok(())
+}
+
+pub(super) fn fail(
+    connection: &Connection,
+    source: &TaskSource,
+    failure: &Failure,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let update = "UPDATE collection_sources SET task = NULL, error_reason = ?2, error_message = ?3, checked_at = ?4,
+            cursor = iif(?5, NULL, cursor)
+        WHERE number = ?1 AND task IS NOT NULL";
+    let code = failure.reason.code();
+    // A list whose cursor has expired begins again.
+    let is_expired = failure.reason == Reason::InvalidCursor;
+    let parameters =
+        params![source.number, code, failure.message, now.as_millisecond(), is_expired];
+    connection.prepare_cached(update)?.execute(parameters)?;
+    if failure.reason.is_retryable() || is_expired {
+        let soon = "UPDATE collections SET next_sync = min(next_sync, ?)
+            WHERE number = (SELECT collection FROM collection_sources WHERE number = ?)";
+        let at = now.as_millisecond() + SOON_MS;
+        connection.prepare_cached(soon)?.execute(params![at, source.number])?;
+    }
+    Ok(())
+}

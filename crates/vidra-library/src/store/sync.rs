@@ -1,0 +1,237 @@
+//! The schedule of collections: which sync is due, and its job.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::{Result, VideoId};
+
+use super::collections::{self, CollectionRow};
+use super::error::sql;
+use super::items::{self, NewItem};
+use super::jobs::{self, JobRow, NewRow, timestamp};
+use crate::collection::schedule::{
+    LONGEST_CHANNEL_LIST, LONGEST_LOOK, is_due, longest_playlist_list, next_sync,
+};
+use crate::job::JobId;
+
+/// The shortest time between two jobs that only try videos again.
+const RETRY_INTERVAL_MS: i64 = 15 * 60 * 1000;
+
+/// How many videos one job tries again. The next job has the others.
+const MOST_RETRIES: i64 = 10_000;
+
+/// The kind of the source of a sync that reads feeds, which cost nothing.
+pub(super) const FEEDS: &str = "feeds";
+
+/// The kind of the source of a sync that reads lists, which cost units.
+pub(super) const LISTS: &str = "lists";
+
+/// A collection whose time has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) collection: i64,
+    pub(crate) owner: String,
+    /// When it is due, in the past or in the future.
+    pub(crate) at: Timestamp,
+    /// Whether only videos are tried again, because the sync is not due.
+    pub(crate) retries_only: bool,
+}
+
+/// The collections that are due at `now`. Without any, the one that is due next.
+pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Due>> {
+    let at = now.as_millisecond();
+    let syncs =
+        "SELECT number, owner, next_sync, 0 FROM collections WHERE NOT is_paused AND NOT is_deleted
+        ORDER BY next_sync LIMIT 100";
+    let retries = "SELECT number, owner, max(retried_at + ?,
+            (SELECT min(next_try) FROM collection_videos WHERE collection = collections.number AND next_try IS NOT NULL)) AS due, 1
+        FROM collections WHERE NOT is_paused AND NOT is_deleted AND due IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection = collections.number AND NOT is_deleted
+                AND state NOT IN ('completed', 'cancelled', 'failed'))
+        ORDER BY due LIMIT 100";
+    let read = |row: &rusqlite::Row| {
+        Ok(Due {
+            collection: row.get(0)?,
+            owner: row.get(1)?,
+            at: timestamp(row.get(2)?),
+            retries_only: row.get(3)?,
+        })
+    };
+    let mut all: Vec<Due> =
+        connection.prepare_cached(syncs)?.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
+    let retries = connection
+        .prepare_cached(retries)?
+        .query_map([RETRY_INTERVAL_MS], read)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let is_due = |due: &Due| due.at.as_millisecond() <= at;
+    // A sync also tries videos again.
+    let syncing: Vec<i64> = all.iter().filter(|it| is_due(it)).map(|it| it.collection).collect();
+    all.extend(retries.into_iter().filter(|it| !syncing.contains(&it.collection)));
+    all.sort_by_key(|it| it.at);
+    let count = all.iter().filter(|it| is_due(it)).count();
+    all.truncate(count.max(1));
+    Ok(all)
+}
+
+/// Starts a sync that is due. `None` if somebody else has started it, or if it is not due any more.
+pub(crate) fn start_due(
+    connection: &Connection,
+    due: &Due,
+    now: Timestamp,
+) -> Result<Option<JobId>> {
+    let at = now.as_millisecond();
+    let still = "SELECT next_sync <= ?2, retried_at + ?3 <= ?2 FROM collections
+        WHERE number = ?1 AND NOT is_paused AND NOT is_deleted";
+    let still: Option<(bool, bool)> = connection
+        .query_row(still, params![due.collection, at, RETRY_INTERVAL_MS], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()
+        .map_err(sql)?;
+    let start = match still {
+        Some((_, true)) if due.retries_only => retry(connection, due.collection, now),
+        Some((true, _)) if !due.retries_only => start(connection, due.collection, now).map(Some),
+        _ => Ok(None),
+    };
+    Ok(start?.map(|row| row.job.id))
+}
+
+/// Starts a sync of a collection. If one is still running, it reads the feeds again, and there is no second one.
+pub(crate) fn start(connection: &Connection, collection: i64, now: Timestamp) -> Result<JobRow> {
+    let row = collections::by_number(connection, collection).map_err(sql)?;
+    let job = match collections::unfinished_syncs(connection, collection).map_err(sql)?.first() {
+        Some(job) => {
+            reopen(connection, &row, *job, now).map_err(sql)?;
+            *job
+        }
+        None => {
+            assign_tasks(connection, &row, now).map_err(sql)?;
+            insert(connection, &row, true, now)?
+        }
+    };
+    let every = row.collection.options.every;
+    let next = next_sync(collection, every, now).as_millisecond();
+    let update =
+        "UPDATE collections SET next_sync = ?, synced_at = ?3, sync_job = ?4 WHERE number = ?2";
+    connection
+        .execute(update, params![next, collection, now.as_millisecond(), job])
+        .map_err(sql)?;
+    jobs::by_number(connection, job).map_err(sql)
+}
+
+/// Starts a job that tries videos of a collection again. `None` if there are none, or if a sync runs.
+fn retry(connection: &Connection, collection: i64, now: Timestamp) -> Result<Option<JobRow>> {
+    if !collections::unfinished_syncs(connection, collection).map_err(sql)?.is_empty() {
+        return Ok(None);
+    }
+    let row = collections::by_number(connection, collection).map_err(sql)?;
+    let noted = "UPDATE collections SET retried_at = ? WHERE number = ?";
+    connection.execute(noted, params![now.as_millisecond(), collection]).map_err(sql)?;
+    if videos_to_try(connection, collection, now).map_err(sql)?.is_empty() {
+        return Ok(None);
+    }
+    let job = insert(connection, &row, false, now)?;
+    jobs::by_number(connection, job).map(Some).map_err(sql)
+}
+
+/// Inserts the job of a sync, with the videos that are tried again. Without `finds_videos` it does nothing else.
+fn insert(
+    connection: &Connection,
+    row: &CollectionRow,
+    finds_videos: bool,
+    now: Timestamp,
+) -> Result<i64> {
+    let (collection, at) = (&row.collection, now.as_millisecond());
+    let new = NewRow {
+        id: JobId::random()?,
+        owner: &collection.owner,
+        request: &collection.options.job_request(),
+        source_count: collection.source_count,
+        collection: Some(row.number),
+    };
+    let insert = || {
+        let job = jobs::insert_row(connection, &new, at)?;
+        if finds_videos {
+            add_sources(connection, job, row.number)?;
+        }
+        let videos = videos_to_try(connection, row.number, now)?;
+        items::add(connection, job, None, videos.into_iter().map(NewItem::pending), at)?;
+        jobs::begin_row(connection, job, at)?;
+        Ok(job)
+    };
+    insert().map_err(sql)
+}
+
+/// Adds the two sources of a sync, unless it has them.
+fn add_sources(connection: &Connection, job: i64, collection: i64) -> rusqlite::Result<()> {
+    let source = "INSERT OR IGNORE INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)";
+    for (position, kind) in [(1, FEEDS), (2, LISTS)] {
+        connection.execute(source, params![job, position, kind, collection.to_string()])?;
+    }
+    Ok(())
+}
+
+/// The videos that were not tried, and those that are due to be tried again.
+fn videos_to_try(
+    connection: &Connection,
+    collection: i64,
+    now: Timestamp,
+) -> rusqlite::Result<Vec<VideoId>> {
+    let query = "SELECT video FROM collection_videos
+        WHERE collection = ?1 AND (state = 0 OR (next_try IS NOT NULL AND next_try <= ?2))
+        ORDER BY number DESC LIMIT ?3";
+    let mut query = connection.prepare_cached(query)?;
+    let parameters = params![collection, now.as_millisecond(), MOST_RETRIES];
+    let rows = query.query_map(parameters, |row| row.get::<_, String>(0))?;
+    let known = |row: rusqlite::Result<String>| row.map(|id| VideoId::parse(&id).ok()).transpose();
+    rows.filter_map(known).collect()
+}
+
+/// Makes a running sync read the feeds again, for example while it waits for the quota.
+fn reopen(
+    connection: &Connection,
+    row: &CollectionRow,
+    job: i64,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    assign_tasks(connection, row, now)?;
+    add_sources(connection, job, row.number)?;
+    let open = "UPDATE sources SET is_listed = 0 WHERE job = ? AND lease IS NULL";
+    connection.execute(open, [job])?;
+    connection.execute("UPDATE jobs SET is_listed = 0 WHERE number = ?", [job])?;
+    Ok(())
+}
+
+/// Assigns the work of a sync to each source that has none.
+fn assign_tasks(
+    connection: &Connection,
+    row: &CollectionRow,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let every = row.collection.options.every;
+    let idle = "SELECT number, kind, is_listed, paged_at, audited_at, count FROM collection_sources
+        WHERE collection = ? AND task IS NULL";
+    let mut idle = connection.prepare_cached(idle)?;
+    let mut rows = idle.query([row.number])?;
+    let assign = "UPDATE collection_sources SET task = ? WHERE number = ?";
+    let mut assign = connection.prepare_cached(assign)?;
+    while let Some(source) = rows.next()? {
+        let kind: String = source.get("kind")?;
+        let is_listed: bool = source.get("is_listed")?;
+        let time = |name: &str| source.get::<_, Option<i64>>(name).map(|it| it.map(timestamp));
+        let (paged, audited) = (time("paged_at")?, time("audited_at")?);
+        let count = source.get::<_, Option<i64>>("count")?.and_then(|it| u64::try_from(it).ok());
+        let longest_list = longest_playlist_list(count.unwrap_or(0));
+        let task = match &*kind {
+            "channel" | "playlist" if !is_listed => "whole",
+            "channel" if is_due(paged, LONGEST_CHANNEL_LIST, every, now) => "audit",
+            "channel" if is_due(audited, LONGEST_LOOK, every, now) => "feed_count",
+            "channel" => "feed",
+            "playlist" if is_due(paged, longest_list, every, now) => "whole",
+            "playlist" => "count",
+            "search" => "search",
+            _ => continue,
+        };
+        assign.execute(params![task, source.get::<_, i64>("number")?])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,379 @@
+//! One sync of a collection: finds new videos, with as few units as possible. Every result is stored before the next
+//! call, so that a restart pays for nothing twice.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use vidra::feed::FeedId;
+use vidra::{
+    Availability, Channel, ChannelId, EntrySource, Error, FeedItem, HiddenCount, PlaylistEntry,
+    PlaylistId, QuotaDay, Reason, Result, SearchItem, Video, VideoId, Vidra,
+};
+
+use super::feed_pace::FeedPace;
+use super::resources::Blocked;
+use super::verdict::{Verdict, verdict};
+use super::{Worker, panicked, until_stored};
+use crate::collection::{CollectionRequest, search_query};
+use crate::job::{Failure, JobSource};
+use crate::library::Library;
+use crate::store::discovery::{
+    self, ChannelLook, FoundVideo, PageOfEntries, PlaylistLook, Step, TaskSource,
+};
+use crate::store::leases::{Lease, LeasedSource, Work};
+use crate::store::listing::{self, Charge};
+
+/// How many calls one task makes before other jobs have a turn.
+const CALLS_OF_A_TURN: usize = 20;
+
+/// How many feeds one task reads before other jobs have a turn.
+const FEEDS_OF_A_TURN: usize = 100;
+
+/// How long a task waits that cannot read the library.
+const DISK_PAUSE: Duration = Duration::from_secs(30);
+
+/// How many results a search has.
+const SEARCH_RESULTS: usize = 50;
+
+/// The discovery of one sync.
+pub(super) struct Task {
+    library: Library,
+    vidra: Vidra,
+    owner: String,
+    lease: Lease,
+    attempts: u32,
+    collection: i64,
+    follows_deletions: bool,
+    pace: FeedPace,
+    /// The number of calls under this lease.
+    calls: u64,
+    /// Whether videos are verified. A call that failed is not repeated in the same sync.
+    verifies: bool,
+    blocked: Blocked,
+}
+
+/// The result of a step.
+enum Outcome {
+    Channel(ChannelLook),
+    Channels(Vec<Option<ChannelLook>>),
+    Playlists(Vec<PlaylistLook>),
+    Page(PageOfEntries),
+    Videos(Vec<FoundVideo>),
+}
+
+impl Task {
+    /// `None` if the owner has no payer.
+    pub(super) fn new(
+        worker: &Worker,
+        work: &Work,
+        source: &LeasedSource,
+        collection: i64,
+        blocked: Blocked,
+    ) -> Option<Self> {
+        let owner = work.row.job.owner.clone();
+        let payer = (worker.payers)(&owner)?;
+        Some(Self {
+            library: worker.library.clone(),
+            vidra: payer.in_background(worker.config.reserve_units),
+            owner,
+            lease: source.lease,
+            attempts: source.attempts,
+            collection,
+            follows_deletions: worker.config.follows_deletions,
+            pace: worker.feed_pace.clone(),
+            calls: 0,
+            verifies: true,
+            blocked,
+        })
+    }
+
+    /// Reads the feeds of channels, which cost nothing.
+    pub(super) async fn read_feeds(self) {
+        let collection = self.collection;
+        for _ in 0..FEEDS_OF_A_TURN {
+            let next = move |it: &_| discovery::next_feed(it, collection);
+            match self.library.database().read(next).await {
+                Ok(Some(source)) => self.read_feed(source).await,
+                Ok(None) => return self.end().await,
+                Err(_) => return self.pause().await,
+            }
+        }
+        self.postpone(Charge::default(), Timestamp::UNIX_EPOCH).await;
+    }
+
+    async fn read_feed(&self, source: TaskSource) {
+        self.pace.wait().await;
+        let feed = async {
+            let channel = source.channel.clone().ok_or_else(|| Error::internal("no channel id"))?;
+            self.vidra.public_feed(&FeedId::Channel(channel)).await
+        };
+        let feed = AssertUnwindSafe(feed).catch_unwind().await.unwrap_or_else(|_| Err(panicked()));
+        let (lease, collection) = (self.lease, self.collection);
+        match feed {
+            Ok(feed) => {
+                let videos: Vec<FoundVideo> = feed.items.into_iter().map(of_feed).collect();
+                self.store(move |it, now| {
+                    discovery::add_feed(it, &lease, collection, &source, &videos, now)
+                })
+                .await;
+            }
+            Err(error) => {
+                // While YouTube limits feeds, or all of them fail, the others are not tried either.
+                let only = (error.reason() != Reason::Failing).then_some(source.number);
+                self.store(move |it, _| discovery::replace_feeds(it, &lease, collection, only))
+                    .await;
+            }
+        }
+    }
+
+    /// Makes the calls to the Data API.
+    pub(super) async fn read_lists(mut self) {
+        for _ in 0..CALLS_OF_A_TURN {
+            let (collection, verifies, now) = (self.collection, self.verifies, self.library.now());
+            let day = QuotaDay::of(now);
+            let read = move |it: &_| {
+                let synced = discovery::synced(it, collection, &day.date)?;
+                Ok((synced, discovery::next_step(it, collection, verifies, now)?, day.end))
+            };
+            let (synced, step, midnight) = match self.library.database().read(read).await {
+                Ok((Some(synced), Some(step), midnight)) => (synced, step, midnight),
+                Ok(_) => return self.end().await,
+                Err(_) => return self.pause().await,
+            };
+            if synced.request.unit_budget.is_some_and(|budget| synced.units_today >= budget) {
+                let noted = self.blocked.note_budget(&self.library, collection, midnight).await;
+                log_unless_stored(noted);
+                break;
+            }
+            if !self.take(step, synced.request).await {
+                return;
+            }
+        }
+        self.postpone(Charge::default(), Timestamp::UNIX_EPOCH).await;
+    }
+
+    /// Makes one call, and stores its result. Returns whether the next one can follow.
+    async fn take(&mut self, step: Step, request: CollectionRequest) -> bool {
+        let metered = self.vidra.metered();
+        let fetched = AssertUnwindSafe(fetch(&metered, &step)).catch_unwind().await;
+        let fetched = fetched.unwrap_or_else(|_| Err(panicked()));
+        let units = u64::from(metered.cost().units());
+        self.calls += 1;
+        let charge = Charge { call: self.calls, units, at: self.library.now() };
+        match fetched {
+            Ok(outcome) => {
+                self.store_outcome(step, outcome, charge, request).await;
+                true
+            }
+            Err(error) => self.fail(step, charge, &error).await,
+        }
+    }
+
+    async fn store_outcome(
+        &self,
+        step: Step,
+        outcome: Outcome,
+        charge: Charge,
+        request: CollectionRequest,
+    ) {
+        let (lease, collection, follows) = (self.lease, self.collection, self.follows_deletions);
+        match (step, outcome) {
+            (Step::Resolve(source), Outcome::Channel(look)) => {
+                self.store(move |it, _| discovery::set_channel(it, &lease, charge, &source, &look))
+                    .await;
+            }
+            (Step::CountChannels(channels), Outcome::Channels(looks)) => {
+                let looks: Vec<_> =
+                    channels.into_iter().map(|(source, _)| source).zip(looks).collect();
+                self.store(move |it, now| {
+                    discovery::set_channel_counts(it, &lease, charge, &looks, now)
+                })
+                .await;
+            }
+            (Step::CountPlaylists(playlists), Outcome::Playlists(looks)) => {
+                let looks: Vec<_> =
+                    playlists.into_iter().map(|(source, _)| source).zip(looks).collect();
+                self.store(move |it, now| {
+                    discovery::set_playlist_counts(it, &lease, charge, &looks, now)
+                })
+                .await;
+            }
+            (Step::Page(source), Outcome::Page(page)) => {
+                self.store(move |it, now| {
+                    let of = (collection, &request);
+                    discovery::add_page(it, &lease, charge, of, &source, &page, now)
+                })
+                .await;
+            }
+            (Step::Search(source), Outcome::Videos(videos)) => {
+                self.store(move |it, now| {
+                    let of = (collection, &request);
+                    discovery::add_search(it, &lease, charge, of, &source, &videos, now)
+                })
+                .await;
+            }
+            (Step::Verify(asked), Outcome::Videos(existing)) => {
+                let verified = discovery::Verified { asked, existing };
+                self.store(move |it, now| {
+                    discovery::end_verification(
+                        it, &lease, charge, collection, &verified, follows, now,
+                    )
+                })
+                .await;
+            }
+            _ => unreachable!("each step has its own outcome"),
+        }
+    }
+
+    /// Gives the sync back after an error, or gives up the sources of the step until the next sync. Returns whether the
+    /// next step can follow.
+    async fn fail(&mut self, step: Step, charge: Charge, error: &Error) -> bool {
+        let is_search_spent = error.reason() == Reason::SearchQuotaExhausted;
+        if let (Verdict::Wait(wait), false) = (verdict(error, self.attempts), is_search_spent) {
+            // First the resource, so that nobody tries again before it is known.
+            let noted = self.blocked.note_data_api(&self.library, &self.owner, error, wait).await;
+            log_unless_stored(noted);
+            self.postpone(charge, Timestamp::UNIX_EPOCH).await;
+            return false;
+        }
+        let sources = match step {
+            Step::Resolve(source) | Step::Page(source) | Step::Search(source) => vec![source],
+            Step::CountChannels(all) => all.into_iter().map(|(source, _)| source).collect(),
+            Step::CountPlaylists(all) => all.into_iter().map(|(source, _)| source).collect(),
+            Step::Verify(_) => {
+                self.verifies = false;
+                vec![]
+            }
+        };
+        let (lease, failure) = (self.lease, Failure::from(error));
+        self.store(move |it, now| {
+            discovery::fail_sources(it, &lease, charge, &sources, &failure, now)
+        })
+        .await;
+        true
+    }
+
+    async fn end(&self) {
+        let lease = self.lease;
+        self.store(move |it, now| listing::end_source(it, &lease, now)).await;
+    }
+
+    /// Gives the sync back while the library cannot be read.
+    async fn pause(&self) {
+        let until = self.library.now().checked_add(DISK_PAUSE).unwrap_or(Timestamp::MAX);
+        self.postpone(Charge::default(), until).await;
+    }
+
+    async fn postpone(&self, charge: Charge, until: Timestamp) {
+        let lease = self.lease;
+        self.store(move |it, _| listing::postpone_source(it, &lease, charge, until, false)).await;
+    }
+
+    /// Stores a result, also after the disk has failed for a while.
+    async fn store(
+        &self,
+        write: impl Fn(&rusqlite::Connection, Timestamp) -> rusqlite::Result<()>
+        + Clone
+        + Send
+        + 'static,
+    ) {
+        until_stored(self.lease, || {
+            let (write, now) = (write.clone(), self.library.now());
+            self.library.database().write(move |it| write(it, now))
+        })
+        .await;
+    }
+}
+
+fn log_unless_stored(noted: Result<()>) {
+    if let Err(error) = noted {
+        tracing::warn!(reason = error.reason().code(), "pause of a sync not stored");
+    }
+}
+
+/// Makes the call of a step. Whatever may have changed is read past the cache.
+async fn fetch(vidra: &Vidra, step: &Step) -> Result<Outcome> {
+    let fresh = vidra.refreshing();
+    match step {
+        Step::Resolve(source) => match JobSource::from_stored(&source.kind, &source.id)? {
+            JobSource::Channel(channel) => {
+                Ok(Outcome::Channel(look(vidra.channel(&channel).await?)))
+            }
+            _ => Err(Error::internal("only channels have other names")),
+        },
+        Step::CountChannels(channels) => {
+            let ids: Vec<ChannelId> = channels.iter().map(|(_, id)| id.clone()).collect();
+            let mut found: Vec<_> = fresh.channels(&ids).await?.into_iter().map(look).collect();
+            let mut take = |id: &ChannelId| {
+                let place = found.iter().position(|look| look.id == id.as_str())?;
+                Some(found.swap_remove(place))
+            };
+            Ok(Outcome::Channels(ids.iter().map(&mut take).collect()))
+        }
+        Step::CountPlaylists(playlists) => {
+            let ids: Vec<PlaylistId> = playlists.iter().map(|(_, id)| id.clone()).collect();
+            let found = fresh.playlist_infos(&ids).await?;
+            let look = |id: &PlaylistId| {
+                let info = found.iter().find(|info| info.id == *id);
+                let title = info.map(|info| info.title.clone());
+                PlaylistLook { title, entries: info.and_then(|info| info.item_count) }
+            };
+            Ok(Outcome::Playlists(ids.iter().map(look).collect()))
+        }
+        Step::Page(source) => {
+            let list = match (&source.channel, JobSource::from_stored(&source.kind, &source.id)?) {
+                (Some(id), _) => EntrySource::Uploads(id.clone().into()),
+                (None, JobSource::Playlist(id)) => EntrySource::Playlist(id),
+                _ => return Err(Error::internal("the source has no list")),
+            };
+            // The first list of a channel can come from the cache: its feed shows what is new.
+            let is_first = source.task == "whole" && source.channel.is_some();
+            let client = if is_first { vidra } else { &fresh };
+            let page = client.entries_page(&list, source.cursor.as_deref()).await?;
+            let videos = page.entries.into_iter().filter_map(of_entry).collect();
+            Ok(Outcome::Page(PageOfEntries { videos, next: page.next_cursor }))
+        }
+        Step::Search(source) => {
+            let query = search_query(&source.id)?;
+            let page = fresh.search(&query, None, SEARCH_RESULTS).await?.body;
+            let video = |item| match item {
+                SearchItem::Video(video) => Some(of_video(*video)),
+                _ => None,
+            };
+            Ok(Outcome::Videos(page.items.into_iter().filter_map(video).collect()))
+        }
+        Step::Verify(videos) => {
+            let found = fresh.videos(videos).await?;
+            Ok(Outcome::Videos(found.into_iter().map(of_video).collect()))
+        }
+    }
+}
+
+fn look(channel: Channel) -> ChannelLook {
+    let is_hidden = channel.hidden.contains(&HiddenCount::VideoCount);
+    let videos = (!is_hidden).then_some(channel.video_count);
+    ChannelLook { id: channel.id, title: channel.name, videos }
+}
+
+fn of_feed(item: FeedItem) -> FoundVideo {
+    let FeedItem { id, title, published_at, .. } = item;
+    FoundVideo { id, title, published: published_at.timestamp(), gone: None }
+}
+
+fn of_video(video: Video) -> FoundVideo {
+    let Video { id, title, published_at, .. } = video;
+    FoundVideo { id, title, published: published_at.timestamp(), gone: None }
+}
+
+/// `None` if YouTube does not reveal the video.
+fn of_entry(entry: PlaylistEntry) -> Option<FoundVideo> {
+    let id: VideoId = entry.video?;
+    let gone = match entry.availability {
+        Availability::Public => None,
+        Availability::Private => Some(Reason::VideoPrivate),
+        Availability::Deleted => Some(Reason::VideoNotFound),
+    };
+    Some(FoundVideo { id, title: entry.title, published: entry.published, gone })
+}
