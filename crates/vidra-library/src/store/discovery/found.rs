@@ -1,7 +1,7 @@
 //! Videos that a source has shown become videos of the collection and items of the sync.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use vidra::{Reason, VideoId};
 
 use crate::collection::schedule::refresh_at;
@@ -85,20 +85,26 @@ pub(super) fn add(
     now: Timestamp,
 ) -> rusqlite::Result<Added> {
     let at = now.as_millisecond();
-    let mut seen = connection
-        .prepare_cached("INSERT OR IGNORE INTO source_videos (source, video) VALUES (?, ?)")?;
+    let mut seen =
+        connection.prepare_cached("INSERT INTO source_videos (source, video) VALUES (?, ?)")?;
     let (mut new, mut taken, mut added) = (vec![], 0, 0);
+    let before = "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ?1 AND video = ?3),
+            (SELECT state FROM collection_videos WHERE collection = ?2 AND video = ?3),
+            (SELECT published_source FROM videos WHERE id = ?3)";
+    let mut before = connection.prepare_cached(before)?;
     for video in videos {
         let id = video.id.to_string();
-        let is_seen = seen.execute(params![place.source, id])? == 0;
-        if video.gone.is_none() {
+        let (is_seen, state, dated): (bool, Option<i64>, Option<String>) = before
+            .query_row(params![place.source, place.collection, id], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        if !is_seen {
+            seen.execute(params![place.source, id])?;
+        }
+        let is_dated = dated.is_some_and(|source| source != DateSource::DataApi.word());
+        if video.gone.is_none() && !is_dated {
             store_date(connection, video, place.from, now)?;
         }
-        let state = "SELECT state FROM collection_videos WHERE collection = ? AND video = ?";
-        let state: Option<i64> = connection
-            .prepare_cached(state)?
-            .query_row(params![place.collection, id], |row| row.get(0))
-            .optional()?;
         match (state, video.gone) {
             // It is public again.
             (Some(3), None) => {
