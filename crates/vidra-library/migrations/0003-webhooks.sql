@@ -11,7 +11,7 @@ CREATE TABLE webhook_messages (
 ) STRICT;
 CREATE INDEX due_messages ON webhook_messages (webhook, next_attempt);
 
--- When a job began to wait, and whether its webhook knows.
+-- Since when a job waits without getting on, and whether its webhook knows.
 ALTER TABLE jobs ADD COLUMN waiting_since INTEGER;
 ALTER TABLE jobs ADD COLUMN is_wait_sent INTEGER NOT NULL DEFAULT 0;
 -- The name of the destination that its changes are sent to.

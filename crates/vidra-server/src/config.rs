@@ -7,6 +7,7 @@ use crate::hot::AccessLog;
 use crate::library::LibraryConfig;
 use crate::reloads::Reloads;
 use crate::tls::Tls;
+use crate::webhooks::Webhooks;
 
 /// The settings of the service. The client has the settings for fetching and caching.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub struct Config {
     pub examples: Vec<Example>,
     /// The library, with its jobs; `None` if it is switched off. [`App::run_jobs`](crate::App::run_jobs) runs them.
     pub library: Option<LibraryConfig>,
+    /// The destinations of messages about jobs and collections.
+    pub webhooks: Webhooks,
     /// The access rules.
     pub gate: Rules,
     /// The access log, if there is one.
@@ -50,6 +53,7 @@ impl Default for Config {
             mcp: true,
             examples: vec![],
             library: None,
+            webhooks: Webhooks::default(),
             gate: Rules::default(),
             access_log: None,
             tls: None,

@@ -64,7 +64,8 @@ const LONG_BOUNDS: [u64; 11] = [
 ];
 
 /// Methods with a label of their own; the most frequent first.
-pub(crate) const METHODS: [Method; 4] = [Method::GET, Method::HEAD, Method::POST, Method::DELETE];
+pub(crate) const METHODS: [Method; 5] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE];
 
 /// Statuses with a label of their own; the most frequent first.
 pub(crate) const STATUSES: [u16; 25] = [

@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use vidra::{Error, ErrorKind, Reason};
 
 pub(crate) use responses::{
-    BatchErrors, BodyErrors, FetchErrors, JobChangeErrors, JobErrors, JobListErrors,
-    OperatorErrors, ReadinessErrors, StartErrors, TranscriptBatchErrors, TranscriptErrors,
-    error_responses, references,
+    BatchErrors, BodyErrors, CollectionErrors, CollectionListErrors, FetchErrors, JobChangeErrors,
+    JobErrors, JobListErrors, OperatorErrors, PutCollectionErrors, ReadinessErrors, StartErrors,
+    TranscriptBatchErrors, TranscriptErrors, error_responses, references,
 };
 
 /// The body of every error response.

@@ -14,7 +14,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::time::timeout;
 use vidra::{ChannelRef, CommentId, Error, PlaylistId, Reason, Seconds, VideoId};
-use vidra_library::JobId;
+use vidra_library::{CollectionName, JobId};
 
 use crate::error_body::ApiError;
 
@@ -35,7 +35,7 @@ macro_rules! identifiers {
         }
     )+};
 }
-identifiers!(VideoId, PlaylistId, ChannelRef, CommentId, JobId);
+identifiers!(VideoId, PlaylistId, ChannelRef, CommentId, JobId, CollectionName);
 
 /// A video, and the time at which its URL begins (`t=`).
 pub(crate) struct StartedVideo(pub(crate) VideoId, pub(crate) Option<Seconds>);

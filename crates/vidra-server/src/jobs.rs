@@ -1,4 +1,4 @@
-//! Runs the jobs of the library as a part of the service.
+//! Runs the jobs of the library as a part of the service, and sends its messages to webhooks.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::state::AppState;
 /// How long the worker waits after it has failed.
 const RESTART: Duration = Duration::from_secs(30);
 
-/// Runs jobs, and stores the transcripts of other requests, until graceful shutdown begins. Then it gives back what it
+/// Runs jobs, stores the transcripts of other requests, and sends messages to webhooks, until graceful shutdown begins. Then it gives back what it
 /// has not finished. Returns at once if the service has no library.
 pub(crate) async fn run(state: AppState) {
     let Some(LibraryConfig { file, worker: config, fetched }) = &state.library else { return };
@@ -48,7 +48,9 @@ pub(crate) async fn run(state: AppState) {
             fetched.store(&library, shutdown()).await;
         }
     };
-    tokio::join!(jobs, others);
+    let clock = std::sync::Arc::clone(state.vidra.clock());
+    let messages = state.webhooks.deliver(&library, &*clock, shutdown());
+    tokio::join!(jobs, others, messages);
 }
 
 fn note_failure(error: &vidra::Error) {

@@ -16,12 +16,13 @@
 //! - `routes`: the URL table, one file per resource
 //! - `metrics`: the page for Prometheus
 //! - `degraded`: the parts that do not work, for `/readyz` and the metrics
-//! - `jobs`: runs the jobs of the library
+//! - `jobs`: runs the jobs of the library, and sends messages to webhooks
 //! - `stream`: batches and lists as streams
 //! - `state`: `AppState`, which everything above shares
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
 //! - `library`: the library file, which may not be available yet
+//! - `webhooks`: messages about jobs and collections to destinations of the operator
 //! - `keeper`: stores transcripts that were fetched without a job
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: renders and logs every response, and answers from the response cache before routing
@@ -69,6 +70,7 @@ mod state;
 mod stream;
 mod tls;
 mod typed_url;
+mod webhooks;
 
 pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
@@ -80,3 +82,4 @@ pub use log_sink::LogSink;
 pub use reloads::Reloads;
 pub use serve::{Limits, Serving, serve};
 pub use tls::Tls;
+pub use webhooks::{Secret, Webhook, Webhooks};

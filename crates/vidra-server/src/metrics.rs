@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
 use vidra::store::Usage;
 use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
-use vidra_library::{JobFigures, Library};
+use vidra_library::{CollectionFigures, JobFigures, Library};
 
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
 use crate::degraded::{self, REPORT_TIMEOUT};
@@ -19,6 +19,7 @@ use crate::hot::Observers;
 use crate::reloads::Reloads;
 use crate::state::AppState;
 use crate::tls::Tls;
+use crate::webhooks::Webhooks;
 use text::Page;
 
 /// The maximum number of egress addresses with series of their own. The log has the others.
@@ -58,6 +59,7 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     if let Some(fetched) = state.library.as_ref().and_then(|config| config.fetched.as_ref()) {
         page.each(&table::LIBRARY_KEPT, fetched.outcomes());
     }
+    write_webhooks(&mut page, &state.webhooks);
     if let Some(library) = library {
         write_library(&mut page, library, figures.ok().flatten().as_ref());
     }
@@ -114,15 +116,71 @@ fn write_service(page: &mut Page, counters: &Counters) {
     page.each(&table::LIMITED, refused.counts());
 }
 
-/// The figures of jobs and the size of the file. `None` without a library, or if it cannot be read.
-async fn library_figures(library: Option<&Library>) -> Option<(JobFigures, u64)> {
-    let library = library?;
-    Some((library.job_figures().await.ok()?, library.file_bytes().await))
+/// Figures that are read from the library file.
+struct LibraryFigures {
+    jobs: JobFigures,
+    collections: Vec<CollectionFigures>,
+    /// The messages that wait, by webhook.
+    messages: Vec<(String, u64)>,
+    /// The size of the file.
+    bytes: u64,
 }
 
-fn write_library(page: &mut Page, library: &Library, figures: Option<&(JobFigures, u64)>) {
-    if let Some((JobFigures { jobs, items, waiting, .. }, bytes)) = figures {
+/// Reads the figures of the library. `None` without a library, or if it cannot be read.
+async fn library_figures(library: Option<&Library>) -> Option<LibraryFigures> {
+    let library = library?;
+    Some(LibraryFigures {
+        jobs: library.job_figures().await.ok()?,
+        collections: library.collection_figures().await.ok()?,
+        messages: library.waiting_messages().await.ok()?,
+        bytes: library.file_bytes().await,
+    })
+}
+
+fn write_collections(page: &mut Page, collections: &[CollectionFigures]) {
+    let mut family = page.family(&table::COLLECTION_VIDEOS);
+    for it in collections {
+        for (state, count) in &it.videos {
+            family.sample(&[&it.owner, &it.name, state], count);
+        }
+    }
+    let mut family = page.family(&table::COLLECTION_UNITS);
+    for it in collections {
+        family.sample(&[&it.owner, &it.name], it.units_today);
+    }
+    let mut family = page.family(&table::COLLECTION_SYNCED);
+    for it in collections {
+        family.sample(&[&it.owner, &it.name], u8::from(it.is_synced));
+    }
+    let mut family = page.family(&table::COLLECTION_LAST_SYNC);
+    for it in collections {
+        if let Some(at) = it.last_sync {
+            family.sample(&[&it.owner, &it.name], at.as_second());
+        }
+    }
+    let mut family = page.family(&table::COLLECTION_NEXT_SYNC);
+    for it in collections {
+        if let Some(at) = it.next_sync {
+            family.sample(&[&it.owner, &it.name], at.as_second());
+        }
+    }
+}
+
+fn write_webhooks(page: &mut Page, webhooks: &Webhooks) {
+    let mut family = page.family(&table::WEBHOOK_ATTEMPTS);
+    for (name, outcomes) in webhooks.outcomes() {
+        for (outcome, count) in outcomes {
+            family.sample(&[name, outcome], count);
+        }
+    }
+}
+
+fn write_library(page: &mut Page, library: &Library, figures: Option<&LibraryFigures>) {
+    if let Some(LibraryFigures { jobs, collections, messages, bytes }) = figures {
+        let JobFigures { jobs, items, waiting, .. } = jobs;
         page.one(&table::LIBRARY_BYTES, *bytes);
+        write_collections(page, collections);
+        page.each(&table::WEBHOOK_WAITING, messages.iter().map(|(name, count)| (name, count)));
         page.each(&table::JOBS, jobs.iter().map(|(state, count)| (state.word(), count)));
         page.each(&table::JOB_ITEMS, items.iter().map(|(state, count)| (state.word(), count)));
         let waiting = waiting.iter().map(|(reason, count)| (reason.code(), count));

@@ -3,9 +3,11 @@
 mod batch;
 mod channel;
 mod chart;
+mod collection;
 mod comment;
 mod document;
 mod job;
+mod library_caller;
 mod link;
 mod list;
 mod media_types;
@@ -73,6 +75,7 @@ pub(crate) const LONG_PATHS: &[&str] =
         (name = "Search", description = "Videos, channels and playlists that match words"),
         (name = "Transcripts", description = "Transcripts in every format; only playlists and channels need a key for the YouTube Data API"),
         (name = "Jobs", description = "Durable jobs: the transcripts of many videos, over hours and days"),
+        (name = "Collections", description = "Sets of channels, playlists, videos and searches that stay up to date"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "The identifiers in a link, without an upstream call"),
         (name = "Tools", description = "Tools for AI models; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
@@ -120,6 +123,16 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(job::resume_job))
         .routes(routes!(job::cancel_job))
         .routes(routes!(job::retry_job))
+        .routes(routes!(collection::list_collections))
+        .routes(routes!(
+            collection::get_collection,
+            collection::put_collection,
+            collection::delete_collection
+        ))
+        .routes(routes!(collection::get_collection_videos))
+        .routes(routes!(collection::sync_collection))
+        .routes(routes!(collection::pause_collection))
+        .routes(routes!(collection::resume_collection))
         .routes(routes!(region::get_regions))
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))

@@ -16,6 +16,7 @@ use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
 use crate::tls::Tls;
+use crate::webhooks::Webhooks;
 
 /// The shared state of the public and the admin routes. Clones share it.
 #[derive(Clone)]
@@ -44,6 +45,8 @@ pub(crate) struct AppState {
     pub(crate) on_loopback: bool,
     /// `None` if the library is switched off.
     pub(crate) library: Option<LibraryConfig>,
+    /// The destinations of messages about jobs and collections.
+    pub(crate) webhooks: Webhooks,
     /// The certificate, whose expiry is a metric.
     pub(crate) tls: Option<Tls>,
     pub(crate) reloads: Reloads,
@@ -83,6 +86,7 @@ impl AppState {
             keys: config.gate.keys.clone(),
             on_loopback: config.gate.on_loopback,
             library: config.library.clone(),
+            webhooks: config.webhooks.clone(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
             document: Arc::new(LazyLock::new(Box::new(render))),

@@ -58,6 +58,11 @@ const REASONS = {
     group: ['has not started yet', 'have not started yet'],
     retry: true,
   },
+  not_ended: {
+    advice: 'Try again when it has ended.',
+    group: ['is still on air', 'are still on air'],
+    retry: true,
+  },
   captions_disabled: { group: ['has no captions', 'have no captions'] },
   language_unavailable: {
     advice: 'Choose another language.',
@@ -100,6 +105,11 @@ const REASONS = {
     group: ['was refused: too many jobs', 'were refused: too many jobs'],
     retry: true,
   },
+  too_many_collections: {
+    advice: 'Delete a collection, or add the sources to another one.',
+    group: ['was refused: too many collections', 'were refused: too many collections'],
+  },
+  collection_not_found: { heading: 'There is no such collection' },
   too_many_followers: {
     advice: 'Close other pages and programs that follow jobs.',
     group: ['was refused: too many connections follow jobs', 'were refused: too many connections follow jobs'],

@@ -19,7 +19,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use tower_service::Service;
 
 use crate::error::{self, Error, Reason};
-use resolver::Resolver;
+use resolver::{Resolver, is_public};
 
 /// The characters to escape in a query: all except the unreserved ones of RFC 3986, and the comma,
 /// which separates YouTube's lists.
@@ -106,6 +106,8 @@ pub trait Transport: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Network {
     client: reqwest::Client,
+    /// Whether it connects to public addresses alone.
+    is_public_only: bool,
     /// The URL of the proxy, without its credentials.
     name: Option<String>,
 }
@@ -135,6 +137,24 @@ impl Network {
         Ok(Self { name, ..Self::build(Some(proxy), Arc::new(Resolver::new())) })
     }
 
+    /// Creates a transport that connects to public addresses alone, for URLs that others chose. Names are resolved once,
+    /// for the check and for the connection. It uses no proxy.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use vidra::transport::Failure;
+    /// let network = vidra::Network::to_public_addresses();
+    /// let request = http::Request::post("http://localhost:9/").body(bytes::Bytes::new()).unwrap();
+    /// assert!(matches!(network.open(request).await.err(), Some(Failure::NotSent(_))));
+    /// # }
+    /// ```
+    pub fn to_public_addresses() -> Self {
+        let builder = reqwest::Client::builder().no_proxy();
+        let client = Self::client(builder, Arc::new(Resolver::only_public()));
+        Self { client, is_public_only: true, name: None }
+    }
+
     /// Creates a transport with another resolver.
     #[cfg(test)]
     fn resolving(resolver: Arc<Resolver>) -> Self {
@@ -152,11 +172,28 @@ impl Network {
         request: Request<Bytes>,
     ) -> Result<Response<impl Body<Data = Bytes, Error = Failure> + Send + use<>>, Failure> {
         let request = reqwest::Request::try_from(request).map_err(reason)?;
+        // The resolver sees names only.
+        let is_private = |host: &str| {
+            let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+            address.is_ok_and(|address| !is_public(address))
+        };
+        if self.is_public_only && request.url().host_str().is_some_and(is_private) {
+            return Err(Failure::NotSent("the address is private".to_owned()));
+        }
         let response = self.client.execute(request).await.map_err(reason)?;
         Ok(Response::from(response).map(|body| body.map_err(reason)))
     }
 
     fn build(proxy: Option<reqwest::Proxy>, resolver: Arc<Resolver>) -> Self {
+        let builder = match proxy {
+            Some(proxy) => reqwest::Client::builder().proxy(proxy),
+            None => reqwest::Client::builder(),
+        };
+        let client = Self::client(builder, resolver);
+        Self { client, is_public_only: false, name: None }
+    }
+
+    fn client(builder: reqwest::ClientBuilder, resolver: Arc<Resolver>) -> reqwest::Client {
         let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -166,11 +203,7 @@ impl Network {
             .with_no_client_auth();
         // With our own TLS configuration, HTTP/2 needs an explicit ALPN entry.
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let builder = match proxy {
-            Some(proxy) => reqwest::Client::builder().proxy(proxy),
-            None => reqwest::Client::builder(),
-        };
-        let client = builder
+        builder
             .tls_backend_preconfigured(tls)
             .dns_resolver(resolver)
             // A redirect could send the key to another host.
@@ -180,8 +213,7 @@ impl Network {
             // YouTube compresses only if the user agent contains "gzip" too.
             .user_agent(concat!("vidra/", env!("CARGO_PKG_VERSION"), " (gzip)"))
             .build()
-            .expect("the settings above are valid");
-        Self { client, name: None }
+            .expect("the settings above are valid")
     }
 }
 

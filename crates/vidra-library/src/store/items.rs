@@ -68,7 +68,7 @@ pub(super) fn add(
             count_failure(connection, job, code, 1)?;
         }
     }
-    let update = "UPDATE jobs SET items = ?, failed = failed + ? WHERE number = ?";
+    let update = "UPDATE jobs SET items = ?, failed = failed + ?, waiting_since = NULL, is_wait_sent = 0 WHERE number = ?";
     connection.prepare_cached(update)?.execute(params![count, failed, job])?;
     Ok(((count - before) as u64, count >= limit))
 }

@@ -210,8 +210,9 @@ pub(super) fn set_state(
     let update = "UPDATE jobs SET state = ?2, wait_reason = ?3, wait_until = ?4,
             started_at = CASE WHEN ?2 IN ('listing', 'running', 'waiting') THEN coalesce(started_at, ?5) ELSE started_at END,
             finished_at = CASE WHEN ?2 IN ('completed', 'cancelled', 'failed') THEN ?5 END,
-            waiting_since = CASE WHEN ?2 = 'waiting' THEN coalesce(waiting_since, ?5) END,
-            is_wait_sent = is_wait_sent AND ?2 = 'waiting'
+            waiting_since = CASE WHEN ?2 = 'waiting' THEN coalesce(waiting_since, ?5)
+                WHEN ?2 IN ('listing', 'running') THEN waiting_since END,
+            is_wait_sent = is_wait_sent AND ?2 IN ('waiting', 'listing', 'running')
         WHERE number = ?1";
     let parameters = params![
         job,

@@ -287,11 +287,10 @@ fn finish(
     if let Some(video) = &video {
         collections::note_item(connection, job, video, failure, at)?;
     }
-    let counter = match failure {
-        None => "UPDATE jobs SET succeeded = succeeded + 1 WHERE number = ?",
-        Some(_) => "UPDATE jobs SET failed = failed + 1 WHERE number = ?",
-    };
-    connection.prepare_cached(counter)?.execute([job])?;
+    // A job that gets on no longer waits.
+    let counter = "UPDATE jobs SET succeeded = succeeded + ?2, failed = failed + NOT ?2, waiting_since = NULL, is_wait_sent = 0
+        WHERE number = ?1";
+    connection.prepare_cached(counter)?.execute(params![job, failure.is_none()])?;
     if let Some(failure) = failure {
         count_failure(connection, job, failure.reason.code(), 1)?;
     }

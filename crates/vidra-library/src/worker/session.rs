@@ -339,6 +339,8 @@ impl<'a> Session<'a> {
             Ok(())
         };
         self.worker.library.database().write(store).await?;
+        // A message about a long wait may be due before anything else.
+        self.jobs.is_expired = true;
         for (number, id, wait) in changed {
             journal::note_wait(id, wait.as_ref());
             self.waits.insert(number, wait);

@@ -68,7 +68,7 @@ impl ErrorResponse {
 }
 
 /// All error responses of the document.
-const ALL: [ErrorResponse; 35] = [
+const ALL: [ErrorResponse; 38] = [
     ErrorResponse::new(
         "InvalidRequest",
         "Not a valid identifier, query or body. The service sent nothing to YouTube.",
@@ -164,6 +164,27 @@ const ALL: [ErrorResponse; 35] = [
         Reason::JobNotFound,
         "There is no such job",
     ),
+    ErrorResponse::new(
+        "InvalidCollection",
+        "Not a valid collection: `invalid_input`, `too_many_sources`. The service sent nothing to YouTube.",
+        Reason::InvalidInput,
+        "The request is not valid",
+    )
+    .details(&["sources: is required", "every: must be a time from 15m to 30d, such as 6h"]),
+    ErrorResponse::new(
+        "CollectionNotFound",
+        "There is no such collection, or it belongs to another caller: `collection_not_found`. The operator has switched \
+         the library off: `library_off`.",
+        Reason::CollectionNotFound,
+        "There is no collection news",
+    ),
+    ErrorResponse::new(
+        "CollectionLimitReached",
+        "The caller has too many collections (`too_many_collections`), or sends too many requests.",
+        Reason::TooManyCollections,
+        "You have 100 collections, and 100 are allowed",
+    )
+    .with_wait(),
     ErrorResponse::new(
         "LibraryOff",
         "The operator has switched the library off, or a source does not exist.",
@@ -360,6 +381,12 @@ error_sets! {
     JobListErrors: InvalidJobQuery, LibraryOff, Internal, LibraryUnavailable;
     /// The error of a change of a job.
     JobChangeErrors: JobStateConflict;
+    /// The errors of an operation on one collection.
+    CollectionErrors: InvalidJobQuery, OperatorKeyRequired, CollectionNotFound, Internal, LibraryUnavailable;
+    /// The errors of the list of collections.
+    CollectionListErrors: InvalidJobQuery, LibraryOff, Internal, LibraryUnavailable;
+    /// The errors of the creation of a collection that differ from those of other operations.
+    PutCollectionErrors: InvalidCollection, CollectionLimitReached;
     /// The error of an operation for operators.
     OperatorErrors: OperatorKeyRequired;
     /// The error of readiness.

@@ -21,8 +21,8 @@ const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, location, mcp-ses
                        ratelimit-reset, retry-after, www-authenticate, x-cache, x-next-cursor, x-quota-cost, x-request-id, \
                        x-total-videos";
 
-/// DELETE is for jobs and MCP sessions.
-const METHODS: &str = "GET, HEAD, POST, DELETE";
+/// PUT is for collections. DELETE is for jobs, collections and MCP sessions.
+const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 
 /// How long a browser caches a preflight, in seconds. Browsers allow no more.
 const MAX_AGE: &str = "7200";

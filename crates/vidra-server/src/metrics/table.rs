@@ -90,6 +90,20 @@ metrics! {
         "Items of all jobs in the library by state: pending, succeeded or failed. Deleting a job removes its items.";
     JOB_RESOURCES: "vidra_job_resources_waiting" "gauge" ["reason"]
         "Resources that jobs wait for, by the reason why they are unavailable: quotas, budgets, blocked or paced egress addresses.";
+    COLLECTION_VIDEOS: "vidra_collection_videos" "gauge" ["owner", "collection", "state"]
+        "Videos of a collection by state: pending, transcribed, failed or gone. Only the oldest 100 collections.";
+    COLLECTION_UNITS: "vidra_collection_units_today" "gauge" ["owner", "collection"]
+        "Quota units that a collection has cost on this quota day. Only the oldest 100 collections.";
+    COLLECTION_SYNCED: "vidra_collection_synced" "gauge" ["owner", "collection"]
+        "1 if the last sync of a collection completed, otherwise 0: it runs, waits or was cancelled. Only the oldest 100 collections.";
+    COLLECTION_LAST_SYNC: "vidra_collection_last_sync_seconds" "gauge" ["owner", "collection"]
+        "Start of the last sync of a collection in Unix time. Absent before the first one. Only the oldest 100 collections.";
+    COLLECTION_NEXT_SYNC: "vidra_collection_next_sync_seconds" "gauge" ["owner", "collection"]
+        "Time of the next sync of a collection in Unix time. Absent while it is paused. Only the oldest 100 collections.";
+    WEBHOOK_ATTEMPTS: "vidra_webhook_attempts_total" "counter" ["webhook", "outcome"]
+        "Attempts to send a message to a webhook: delivered, failed and tried again later, or given_up after 24 hours.";
+    WEBHOOK_WAITING: "vidra_webhook_messages_waiting" "gauge" ["webhook"]
+        "Messages that are not delivered yet.";
     LIBRARY_BYTES: "vidra_library_bytes" "gauge" []
         "Size of the library file with its write-ahead log.";
     LIBRARY_TRANSACTIONS: "vidra_library_transactions_total" "counter" []

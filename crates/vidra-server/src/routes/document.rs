@@ -44,8 +44,10 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
             let example = examples.remove(&format!("{method} {path}"));
             add_gate(operation, Access::for_path(path));
             complete(operation, path, method, example);
-            let accepted = examples.remove(&format!("{method} {path} 202"));
-            complete_others(operation, accepted);
+            for status in ["201", "202", "204"] {
+                let example = examples.remove(&format!("{method} {path} {status}"));
+                complete_other(operation, status, example);
+            }
         }
     }
     shared::share_parameters(&mut document);
@@ -71,8 +73,8 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
 pub(super) fn operations(
     item: &mut PathItem,
 ) -> impl Iterator<Item = (&'static str, &mut Operation)> {
-    let PathItem { get, post, delete, .. } = item;
-    let all = [("GET", get), ("POST", post), ("DELETE", delete)].into_iter();
+    let PathItem { get, put, post, delete, .. } = item;
+    let all = [("GET", get), ("PUT", put), ("POST", post), ("DELETE", delete)].into_iter();
     all.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
@@ -123,8 +125,8 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
     if is_tagged {
         add_headers(success, &[ETAG]);
     }
-    let is_job = path.starts_with("/api/jobs");
-    if method == "GET" && !is_service && !is_job {
+    let is_stored = ["/api/jobs", "/api/collections"].iter().any(|it| path.starts_with(it));
+    if method == "GET" && !is_service && !is_stored {
         add_headers(success, &CACHED);
     }
     add_headers(success, &EVERY_RESPONSE);
@@ -141,17 +143,12 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
     }
 }
 
-/// Completes successful responses without a document, or with that of work that has only begun.
-fn complete_others(operation: &mut Operation, example: Option<Value>) {
-    let responses = &mut operation.responses.responses;
-    if let Some(RefOr::T(accepted)) = responses.get_mut("202") {
-        add_headers(accepted, &EVERY_RESPONSE);
-        if let Some(RefOr::T(content)) = accepted.content.get_mut("application/json") {
-            content.example = example;
-        }
-    }
-    if let Some(RefOr::T(deleted)) = responses.get_mut("204") {
-        add_headers(deleted, &EVERY_RESPONSE);
+/// Completes a successful response with another status than 200: created, accepted or deleted.
+fn complete_other(operation: &mut Operation, status: &str, example: Option<Value>) {
+    let Some(RefOr::T(response)) = operation.responses.responses.get_mut(status) else { return };
+    add_headers(response, &EVERY_RESPONSE);
+    if let Some(RefOr::T(content)) = response.content.get_mut("application/json") {
+        content.example = example;
     }
 }
 

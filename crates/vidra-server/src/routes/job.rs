@@ -8,29 +8,25 @@ mod results;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::{Bucket, Quota, Reason, Vidra};
-use vidra_library::{
-    Access, Create, Estimate, Item, ItemFilter, ItemState, Job, JobId, JobState, Library,
-};
+use vidra_library::{Create, Estimate, Item, ItemFilter, ItemState, Job, JobId, JobState};
 
+use super::library_caller::{LibraryCaller, NO_STORE, all_pages};
 use super::list::{ListForm, PageQuery};
-use crate::drain::Drain;
 use crate::error_body::{ApiError, FetchErrors, JobErrors, JobListErrors, Result, StartErrors};
 use crate::extract::{Id, Query, invalid};
-use crate::gate::{Caller, CallerId};
+use crate::gate::Caller;
 use crate::respond::Tagged;
-use crate::slots::Slot;
 use crate::state::AppState;
 use crate::stream::ListLine;
+pub(super) use body::webhook;
 use body::{JobBody, JobRequestBody};
 
 pub(super) use change::{
@@ -52,69 +48,14 @@ const ESTIMATE_TIME: Duration = Duration::from_secs(60);
 /// The longest wait for a change of a job.
 const MAX_WAIT: usize = 60;
 
-/// The library, as the caller of a request may use it.
-pub(super) struct Jobs {
-    library: Library,
-    access: Access,
-    /// The name of the caller's key. Empty without keys.
-    owner: String,
-    drain: Drain,
-    state: AppState,
-    caller: Option<CallerId>,
-}
-
-impl Jobs {
-    /// Takes a slot for a connection that follows a job.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::TooManyFollowers`].
-    fn follow(&self) -> Result<Option<Slot<CallerId>>> {
-        let too_many = || {
-            let message = "You follow too many jobs at the same time";
-            ApiError::new(Reason::TooManyFollowers, message).with_retry_after(10)
-        };
-        let slot =
-            |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
-        self.caller.as_ref().map(slot).transpose()
-    }
-}
-
-impl FromRequestParts<AppState> for Jobs {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
-        let Some(config) = &state.library else {
-            return Err(ApiError::new(Reason::LibraryOff, "The library is switched off"));
-        };
-        let (access, owner) = match (&state.keys, parts.extensions.get::<Arc<Caller>>()) {
-            (Some(_), Some(caller)) => {
-                let name = caller.name.to_string();
-                let own = || Access::Owner(name.clone());
-                (if caller.is_operator { Access::All } else { own() }, name)
-            }
-            (None, _) if state.on_loopback => (Access::All, String::new()),
-            // Anybody could read the jobs of everybody.
-            _ => {
-                let message = "The library is switched off for callers without keys";
-                let detail = "library: without keys it works on loopback only";
-                return Err(ApiError::new(Reason::LibraryOff, message).with_detail(detail));
-            }
-        };
-        let (library, drain) = (config.file.get()?.clone(), state.drain.clone());
-        let caller = parts.extensions.get::<CallerId>().cloned();
-        Ok(Self { library, access, owner, drain, state: state.clone(), caller })
-    }
-}
-
 /// Starts a job, which fetches the transcripts of many videos.
 ///
 /// The job outlives the connection and restarts of the service. It waits for quota and blocked addresses by itself. A
 /// video that appears twice is fetched once, and the library's own transcripts are not fetched again.
 ///
 /// A JSON body has up to 500 sources: links or ids of videos, playlists and channels. With `Content-Type: text/plain` or
-/// `application/x-ndjson` the body has up to 50,000, one a line, of which 500 may be playlists and channels. Options are members of the JSON body or query
-/// parameters; a member of the body wins.
+/// `application/x-ndjson` the body has up to 50,000, one a line, of which 500 may be playlists and channels. Options are
+/// members of the JSON body or query parameters; a member of the body wins.
 ///
 /// With an `Idempotency-Key` the same request returns the same job for 24 hours, with `Idempotency-Replayed: true`. Another
 /// request with that key is 422.
@@ -137,6 +78,7 @@ impl FromRequestParts<AppState> for Jobs {
         ("concurrency" = Option<u64>, Query, description = "How many items run at once, from 1 to 20; 4 if not given", example = 4),
         ("unitBudget" = Option<u64>, Query, description = "How many quota units the job may cost; no limit if not given", example = 100),
         ("refresh" = Option<String>, Query, description = "Whether to fetch transcripts again that the library has; `false` if not given", example = "false"),
+        ("webhook" = Option<String>, Query, description = "The name of a webhook of this service, which gets the changes of the job; none if not given"),
         ("Idempotency-Key" = Option<String>, Header, description = "A key of 1 to 255 visible ASCII characters, so that a repeated request starts no second job; none if not given", example = "2026-11-17-night")
     ),
     request_body(content(
@@ -151,7 +93,7 @@ impl FromRequestParts<AppState> for Jobs {
     )
 )]
 pub(super) async fn start_job(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     State(state): State<AppState>,
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
@@ -164,6 +106,7 @@ pub(super) async fn start_job(
     query.check()?;
     let idempotency_key = idempotency_key(&headers)?;
     let (request, sources) = body.parse(options).await?;
+    jobs.check_webhook(request.webhook.as_deref())?;
     if is_dry {
         let per_day = units_per_day(&state, &vidra, caller.as_ref()).await?;
         // An estimate must not use what the job itself leaves to interactive requests.
@@ -185,9 +128,6 @@ pub(super) async fn start_job(
     }
     Ok(response)
 }
-
-const NO_STORE: (HeaderName, HeaderValue) =
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 
 /// Reads `Idempotency-Key`.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
@@ -239,12 +179,12 @@ async fn units_per_day(
         JobListErrors
     )
 )]
-pub(super) async fn list_jobs(jobs: Jobs, mut query: Query, headers: HeaderMap) -> Result {
+pub(super) async fn list_jobs(jobs: LibraryCaller, mut query: Query, headers: HeaderMap) -> Result {
     let form = ListForm::read_paged::<Job>(&mut query, &headers);
     let PageQuery { cursor, limit } = PageQuery::read(&mut query);
     let state = query.optional_choice("state", &JobState::ALL);
     query.check()?;
-    let Jobs { library, access, drain, .. } = jobs;
+    let LibraryCaller { library, access, drain, .. } = jobs;
     if form.is_stream() {
         let page = move |cursor: Option<String>| {
             let (library, access) = (library.clone(), access.clone());
@@ -301,7 +241,7 @@ pub(super) struct ItemPage<'a> {
     responses((status = 200, description = "The job", body = Job), JobErrors)
 )]
 pub(super) async fn get_job(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     Id(id): Id<JobId>,
     mut query: Query,
 ) -> Result<Tagged<Job>> {
@@ -309,7 +249,7 @@ pub(super) async fn get_job(
     let seen = query.whole("seen", 0..=usize::MAX, 0);
     query.check()?;
     let _slot = if wait > 0 { jobs.follow()? } else { None };
-    let Jobs { library, access, drain, .. } = jobs;
+    let LibraryCaller { library, access, drain, .. } = jobs;
     let wait = Duration::from_secs(wait as u64);
     tokio::select! {
         biased;
@@ -341,7 +281,7 @@ pub(super) async fn get_job(
     )
 )]
 pub(super) async fn get_job_items(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     Id(id): Id<JobId>,
     mut query: Query,
     headers: HeaderMap,
@@ -353,7 +293,7 @@ pub(super) async fn get_job_items(
     let reason = query.parsed("reason", |code| Reason::from_code(code).ok_or(unknown));
     query.check()?;
     let filter = ItemFilter { state, reason };
-    let Jobs { library, access, drain, .. } = jobs;
+    let LibraryCaller { library, access, drain, .. } = jobs;
     if form.is_stream() {
         let page = move |cursor: Option<String>| {
             let (library, access) = (library.clone(), access.clone());
@@ -363,25 +303,4 @@ pub(super) async fn get_job_items(
     }
     let (items, next) = library.items(id, &access, filter, cursor.as_deref(), limit).await?;
     form.page(&ItemPage { items: &items, next_cursor: next.as_deref() }, &items, next.as_deref())
-}
-
-/// The items of all pages, from the one with this cursor.
-fn all_pages<T: Send + 'static, F>(
-    cursor: Option<String>,
-    page: impl Fn(Option<String>) -> F + Send + 'static,
-) -> impl Stream<Item = vidra::Result<T>> + Send + 'static
-where
-    F: Future<Output = vidra::Result<(Vec<T>, Option<String>)>> + Send + 'static,
-{
-    let pages = stream::try_unfold((page, Some(cursor)), |(page, cursor)| async move {
-        let Some(cursor) = cursor else { return Ok(None) };
-        let (items, next) = page(cursor).await?;
-        Ok(Some((items, (page, next.map(Some)))))
-    });
-    pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
-}
-
-/// A changed job. Its answer must not be cached.
-fn changed(job: impl Serialize) -> Response {
-    ([NO_STORE], Json(job)).into_response()
 }

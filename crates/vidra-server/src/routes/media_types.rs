@@ -38,7 +38,8 @@ pub(super) fn offered(document: &OpenApi) -> MediaTypes {
 
 /// The media types of a successful response.
 fn types(operation: &Operation) -> Vec<String> {
-    match operation.responses.responses.get("200") {
+    let responses = &operation.responses.responses;
+    match ["200", "202"].iter().find_map(|status| responses.get(*status)) {
         Some(RefOr::T(success)) => success.content.keys().cloned().collect(),
         _ => vec![],
     }

@@ -7,7 +7,7 @@
 use vidra::{
     CaptionKind, ChunkBy, Reason, SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder,
 };
-use vidra_library::{ItemState, JobState};
+use vidra_library::{ItemState, JobState, VideoState};
 
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
@@ -69,6 +69,14 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
                 description: "The id of the job",
                 example: "0f8fad5bd9cb469fa16570867728950e",
                 values: Values::Pattern("^[0-9a-f]{32}$".to_owned()),
+            });
+        }
+        "collections" => {
+            return Some(PathParameter {
+                component: "CollectionName",
+                description: "The name of the collection",
+                example: "news",
+                values: Values::Pattern("^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$".to_owned()),
             });
         }
         "tools" => {
@@ -145,7 +153,8 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         ("/api/transcript/{id}/text", "format") => return words(&["txt", "srt", "vtt"]),
         ("/api/jobs", "state") => return choices(&JobState::ALL),
         ("/api/jobs/{id}/items", "state") => return choices(&ItemState::ALL),
-        ("/api/jobs/{id}/items", "reason") => {
+        ("/api/collections/{name}/videos", "state") => return choices(&VideoState::ALL),
+        ("/api/jobs/{id}/items" | "/api/collections/{name}/videos", "reason") => {
             return Some(Values::Words(Reason::ALL.iter().map(|reason| reason.code()).collect()));
         }
         ("/api/jobs/{id}/results", "format") => return words(&["json", "ndjson", "csv", "zip"]),
@@ -155,6 +164,8 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         }
         (_, "dryRun" | "refresh") => return words(&["true", "false"]),
         (_, "name") => job_name(),
+        (_, "webhook") => webhook(),
+        (_, "owner") => "^[A-Za-z0-9._@-]{0,64}$".to_owned(),
         (_, "Idempotency-Key") => "^[!-~]{1,255}$".to_owned(),
         (_, "Last-Event-ID") => "^[0-9]{0,19}$".to_owned(),
         // Lists.
@@ -176,6 +187,23 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
 /// Up to ten languages, or none.
 pub(super) fn languages() -> String {
     format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
+}
+
+/// The id or the URL of a video, a playlist or a channel, or a search.
+pub(super) fn collection_source() -> String {
+    let listed = source_reference();
+    let listed = listed.trim_start_matches('^').trim_end_matches('$');
+    format!("^({listed}|search:[A-Za-z0-9 ]{{1,100}})$")
+}
+
+/// The time between two syncs.
+pub(super) fn interval() -> String {
+    "^((1[5-9]|[2-9][0-9])m|([1-9]|[1-9][0-9])h|([1-9]|[12][0-9]|30)d)$".to_owned()
+}
+
+/// The name of a webhook, or none.
+pub(super) fn webhook() -> String {
+    "^[A-Za-z0-9_-]{0,64}$".to_owned()
 }
 
 /// The name of a job, or none.

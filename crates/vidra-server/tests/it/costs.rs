@@ -62,6 +62,10 @@ async fn answer(has_api_key: bool, case: &Case) -> (TestResponse, Bill) {
             send(&app, "POST", &format!("{job}/cancel"), "").await;
         }
     }
+    if path.contains(requests::COLLECTION) {
+        path = path.replace(requests::COLLECTION, "news");
+        send(&app, "PUT", "/api/collections/news", r#"{"sources": ["txManualAsr"]}"#).await;
+    }
     let response = send(&app, method, &path, &case.body).await;
     assert!(response.status.is_success(), "{}: {}", case.path, response.text);
     let units = app.sim.record().units;

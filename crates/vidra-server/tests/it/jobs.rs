@@ -1,6 +1,6 @@
 //! Durable jobs over REST, on a library in memory and a paused clock.
 
-mod access;
+pub(crate) mod access;
 mod follow;
 mod results;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use vidra::clock::Clock;
 use vidra_library::{Library, Limits, Memory, WorkerConfig};
 use vidra_server::gate::Rules;
-use vidra_server::{Config, FetchedTranscripts, LibraryConfig, LibraryFile};
+use vidra_server::{Config, FetchedTranscripts, LibraryConfig, LibraryFile, Webhook, Webhooks};
 use vidra_sim::Endpoint;
 
 use crate::app::{PEER, TestApp, TestResponse};
@@ -66,6 +66,19 @@ impl JobApp {
         let file = LibraryFile::new(library);
         let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
         let config = Config { gate, library, ..Config::default() };
+        Self { app: TestApp::configured(|builder| builder.clock(clock), config) }
+    }
+
+    /// On loopback, with webhooks.
+    pub(crate) fn with_webhooks(webhooks: Vec<Webhook>) -> Self {
+        let clock = TestClock::new();
+        let library =
+            Library::in_memory(&Memory::new().unwrap(), Limits::default(), Arc::new(clock.clone()))
+                .unwrap();
+        let library = LibraryConfig::new(LibraryFile::new(library), WorkerConfig::default());
+        let gate = Rules { on_loopback: true, ..Rules::default() };
+        let webhooks = Webhooks::new(webhooks);
+        let config = Config { gate, library: Some(library), webhooks, ..Config::default() };
         Self { app: TestApp::configured(|builder| builder.clock(clock), config) }
     }
 

@@ -22,6 +22,8 @@ type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 /// Resolves names, and rejects private addresses for YouTube's hosts.
 pub(super) struct Resolver {
     look_up: fn(String) -> Found,
+    /// Whether it rejects private addresses for all hosts.
+    is_public_only: bool,
 }
 
 impl Resolver {
@@ -30,21 +32,26 @@ impl Resolver {
         let look_up = |name: String| -> Found {
             Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
         };
-        Self { look_up }
+        Self { look_up, is_public_only: false }
+    }
+
+    /// Creates a resolver that rejects private addresses for all hosts.
+    pub(super) fn only_public() -> Self {
+        Self { is_public_only: true, ..Self::new() }
     }
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().trim_end_matches('.').to_ascii_lowercase();
-        let is_platform = [DATA_API_HOST, WEB_HOST].contains(&name.as_str());
+        let is_checked = self.is_public_only || [DATA_API_HOST, WEB_HOST].contains(&name.as_str());
         let found = (self.look_up)(name);
         Box::pin(async move {
             let mut found = found.await?;
-            if is_platform {
+            if is_checked {
                 found.retain(|address| is_public(address.ip()));
                 if found.is_empty() {
-                    return Err("the platform's name leads to a private address".into());
+                    return Err("the name leads to a private address".into());
                 }
             }
             Ok(Box::new(found.into_iter()) as Addrs)
@@ -53,7 +60,7 @@ impl Resolve for Resolver {
 }
 
 /// Whether an address is public.
-fn is_public(address: IpAddr) -> bool {
+pub(super) fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -164,13 +171,13 @@ mod tests {
                 let addresses = ["127.0.0.1:0", "[::ffff:127.0.0.1]:0"];
                 Box::pin(async move { Ok(addresses.map(|it| it.parse().unwrap()).to_vec()) })
             },
+            is_public_only: false,
         }));
         let fetch = async |host: &str| {
             let request = Request::get(format!("http://{host}:{port}/")).body(Bytes::new());
             network.exchange(request.unwrap()).await
         };
-        let expected =
-            Failure::NotSent("the platform's name leads to a private address".to_owned());
+        let expected = Failure::NotSent("the name leads to a private address".to_owned());
         for host in [DATA_API_HOST, WEB_HOST, "WWW.YouTube.com", "www.youtube.com."] {
             assert_eq!(fetch(host).await.err(), Some(expected.clone()), "{host}");
         }

@@ -21,7 +21,7 @@ use crate::routes::patterns;
 const LIMITS: BodyLimits = BodyLimits { bytes: 4 << 20, time: Duration::from_secs(60) };
 
 /// The options that a query can have.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "type",
     "name",
     "since",
@@ -33,6 +33,7 @@ const OPTIONS: [&str; 11] = [
     "concurrency",
     "unitBudget",
     "refresh",
+    "webhook",
 ];
 
 /// The options in the query.
@@ -103,6 +104,11 @@ impl JobBody {
     }
 }
 
+/// The name of a webhook. It has no example, because the operator chooses the names.
+pub(in crate::routes) fn webhook() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::webhook()))
+}
+
 /// The JSON body, for the document only: `JobRequest` reads it, so that one error names every fault.
 pub(in crate::routes) struct JobRequestBody;
 
@@ -148,6 +154,7 @@ impl PartialSchema for JobRequestBody {
             .property("concurrency", number("How many items run at once; 4 if not given.", 1, 20, 4))
             .property("unitBudget", number(budget, 0, 1_000_000_000, 100))
             .property("refresh", refresh.description(Some("Whether to fetch transcripts again that the library has.")))
+            .property("webhook", webhook().description(Some("The name of a webhook of this service, which gets the changes of the job; none if not given.")))
             .required("sources")
             .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
             .into()

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use vidra::{Error, Reason};
 use vidra_library::{Job, JobId};
 
-use super::{Jobs, changed};
 use crate::error_body::{BodyErrors, JobChangeErrors, JobErrors, Result};
 use crate::extract::{Id, JsonBody};
+use crate::routes::library_caller::{LibraryCaller, changed};
 
 /// Pauses a job. Items in flight end.
 ///
@@ -20,7 +20,7 @@ use crate::extract::{Id, JsonBody};
     post, path = "/api/jobs/{id}/pause", tag = "Jobs", params(("id" = String, Path)),
     responses((status = 200, description = "The job", body = Job), JobErrors, JobChangeErrors)
 )]
-pub(in crate::routes) async fn pause_job(jobs: Jobs, Id(id): Id<JobId>) -> Result {
+pub(in crate::routes) async fn pause_job(jobs: LibraryCaller, Id(id): Id<JobId>) -> Result {
     Ok(changed(jobs.library.pause(id, &jobs.access).await?))
 }
 
@@ -33,7 +33,7 @@ pub(in crate::routes) async fn pause_job(jobs: Jobs, Id(id): Id<JobId>) -> Resul
     post, path = "/api/jobs/{id}/resume", tag = "Jobs", params(("id" = String, Path)),
     responses((status = 200, description = "The job", body = Job), JobErrors, JobChangeErrors)
 )]
-pub(in crate::routes) async fn resume_job(jobs: Jobs, Id(id): Id<JobId>) -> Result {
+pub(in crate::routes) async fn resume_job(jobs: LibraryCaller, Id(id): Id<JobId>) -> Result {
     Ok(changed(jobs.library.resume(id, &jobs.access).await?))
 }
 
@@ -46,7 +46,7 @@ pub(in crate::routes) async fn resume_job(jobs: Jobs, Id(id): Id<JobId>) -> Resu
     post, path = "/api/jobs/{id}/cancel", tag = "Jobs", params(("id" = String, Path)),
     responses((status = 200, description = "The job", body = Job), JobErrors, JobChangeErrors)
 )]
-pub(in crate::routes) async fn cancel_job(jobs: Jobs, Id(id): Id<JobId>) -> Result {
+pub(in crate::routes) async fn cancel_job(jobs: LibraryCaller, Id(id): Id<JobId>) -> Result {
     Ok(changed(jobs.library.cancel(id, &jobs.access).await?))
 }
 
@@ -81,7 +81,7 @@ pub(in crate::routes) struct RetriedJob {
     responses((status = 200, description = "The job", body = RetriedJob), JobErrors, BodyErrors, JobChangeErrors)
 )]
 pub(in crate::routes) async fn retry_job(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     Id(id): Id<JobId>,
     JsonBody(body): JsonBody,
 ) -> Result {
@@ -133,7 +133,10 @@ fn invalid(faults: Vec<String>) -> Error {
     delete, path = "/api/jobs/{id}", tag = "Jobs", params(("id" = String, Path)),
     responses((status = 204, description = "The job is deleted"), JobErrors)
 )]
-pub(in crate::routes) async fn delete_job(jobs: Jobs, Id(id): Id<JobId>) -> Result<StatusCode> {
+pub(in crate::routes) async fn delete_job(
+    jobs: LibraryCaller,
+    Id(id): Id<JobId>,
+) -> Result<StatusCode> {
     jobs.library.delete(id, &jobs.access).await?;
     Ok(StatusCode::NO_CONTENT)
 }

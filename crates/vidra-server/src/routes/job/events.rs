@@ -10,9 +10,9 @@ use futures_util::{Stream, StreamExt, stream};
 use vidra::format::iso_millis;
 use vidra_library::{Access, Job, JobId, Library, NumberedEvent};
 
-use super::Jobs;
 use crate::error_body::{ApiError, JobErrors, Result};
 use crate::extract::{Id, Query, invalid};
+use crate::routes::library_caller::LibraryCaller;
 use crate::stream::{HEARTBEAT, add_stream_headers, sse_until_shutdown};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -41,7 +41,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), JobErrors)
 )]
 pub(in crate::routes) async fn get_job_events(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     Id(id): Id<JobId>,
     mut query: Query,
     headers: HeaderMap,
@@ -60,7 +60,7 @@ pub(in crate::routes) async fn get_job_events(
     // A reader that reconnects repeats the query of its first request, and adds the header.
     let after = after.max(last);
     let slot = jobs.follow()?;
-    let Jobs { library, access, drain, .. } = jobs;
+    let LibraryCaller { library, access, drain, .. } = jobs;
     let job = library.job(id, &access).await?;
     // A number beyond the last event can only come from another file.
     let after = after.map_or(job.version, |after| after.min(job.version));

@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 use vidra::VideoTranscript;
 use vidra_library::{FileKind, JobId, ResultForm, ResultSummary};
 
-use super::Jobs;
 use crate::accept::preferred_type;
 use crate::error_body::{ErrorBody, JobErrors, Result};
 use crate::extract::{Id, Query};
 use crate::respond::SentInPieces;
+use crate::routes::library_caller::LibraryCaller;
 use crate::stream;
 
 /// The media types, with the words of `format`.
@@ -83,7 +83,7 @@ pub(in crate::routes) enum JobResultLine {
     )
 )]
 pub(in crate::routes) async fn get_job_results(
-    jobs: Jobs,
+    jobs: LibraryCaller,
     Id(id): Id<JobId>,
     mut query: Query,
     headers: HeaderMap,

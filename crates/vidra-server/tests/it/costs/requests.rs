@@ -80,6 +80,7 @@ pub(super) fn cases() -> Vec<Case> {
         searches(),
         transcripts(),
         jobs(),
+        collections(),
         service(),
     ]
     .concat()
@@ -111,6 +112,24 @@ fn jobs() -> Vec<Case> {
         post("POST /api/jobs/{id}/cancel", "/api/jobs/JOB/cancel", ""),
         post("POST /api/jobs/{id}/retry", "/api/jobs/JOB/retry", "{}"),
         get("DELETE /api/jobs/{id}", "/api/jobs/JOB"),
+    ]
+}
+
+/// Stands for the name of a collection in a path.
+pub(super) const COLLECTION: &str = "COLLECTION";
+
+fn collections() -> Vec<Case> {
+    let sources = r#"{"sources": ["@fermata"]}"#;
+    vec![
+        post("PUT /api/collections/{name}", "/api/collections/new", sources),
+        post("PUT /api/collections/{name}", "/api/collections/COLLECTION", sources),
+        get("GET /api/collections", "/api/collections"),
+        get("GET /api/collections/{name}", "/api/collections/COLLECTION"),
+        get("GET /api/collections/{name}/videos", "/api/collections/COLLECTION/videos"),
+        post("POST /api/collections/{name}/sync", "/api/collections/COLLECTION/sync", ""),
+        post("POST /api/collections/{name}/pause", "/api/collections/COLLECTION/pause", ""),
+        post("POST /api/collections/{name}/resume", "/api/collections/COLLECTION/resume", ""),
+        get("DELETE /api/collections/{name}", "/api/collections/COLLECTION"),
     ]
 }
 

@@ -66,8 +66,9 @@ fn rows_of(line: &str) -> Vec<Row> {
     let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
     let [endpoints, _, cost] = cells[..] else { panic!("three cells: {line}") };
     let spans = endpoints.split('`').skip(1).step_by(2);
-    let is_endpoint =
-        |span: &&str| ["GET ", "POST ", "DELETE "].iter().any(|method| span.starts_with(method));
+    let is_endpoint = |span: &&str| {
+        ["GET ", "PUT ", "POST ", "DELETE "].iter().any(|method| span.starts_with(method))
+    };
     let endpoints = spans.filter(is_endpoint);
     let endpoints: Vec<&str> = endpoints.map(|span| span.split('?').next().unwrap()).collect();
     assert!(!endpoints.is_empty(), "{line}");

@@ -72,7 +72,10 @@ async fn a_preflight_needs_no_key() {
             let got = preflight(origin).await;
             assert_eq!((got.status.as_u16(), got.text.as_str()), (204, ""));
             assert_eq!(got.header("access-control-allow-origin"), Some(origin));
-            assert_eq!(got.header("access-control-allow-methods"), Some("GET, HEAD, POST, DELETE"));
+            assert_eq!(
+                got.header("access-control-allow-methods"),
+                Some("GET, HEAD, POST, PUT, DELETE")
+            );
             let allowed = got.header("access-control-allow-headers").unwrap();
             for name in ["authorization", "x-api-key", "content-type", "if-none-match"] {
                 assert!(allowed.split(", ").any(|it| it == name), "{name}");

@@ -14,7 +14,7 @@ use crate::app::{PEER, TestApp, TestResponse};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn file(names: &[&str]) -> KeyFile {
+pub(crate) fn file(names: &[&str]) -> KeyFile {
     let mut file = KeyFile::default();
     for name in names {
         let operator = *name == "operator";
@@ -25,7 +25,14 @@ fn file(names: &[&str]) -> KeyFile {
     file
 }
 
-async fn send(app: &JobApp, name: &str, method: &str, path: &str, body: Value) -> TestResponse {
+/// Sends a request with the key of this name.
+pub(crate) async fn send(
+    app: &JobApp,
+    name: &str,
+    method: &str,
+    path: &str,
+    body: Value,
+) -> TestResponse {
     let key = format!("vk_{name}");
     app.send(method, path, &[JSON, ("x-api-key", &key)], body.to_string()).await
 }

@@ -1,0 +1,134 @@
+//! The library, as the caller of a request may use it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+use vidra::Reason;
+use vidra_library::{Access, Library};
+
+use crate::drain::Drain;
+use crate::error_body::{ApiError, Result};
+use crate::extract::{Query, invalid};
+use crate::gate::{Caller, CallerId};
+use crate::slots::Slot;
+use crate::state::AppState;
+
+pub(super) const NO_STORE: (HeaderName, HeaderValue) =
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+
+/// The library, as the caller of a request may use it.
+pub(super) struct LibraryCaller {
+    pub(super) library: Library,
+    pub(super) access: Access,
+    /// The name of the caller's key. Empty without keys.
+    pub(super) owner: String,
+    pub(super) drain: Drain,
+    pub(super) state: AppState,
+    pub(super) caller: Option<CallerId>,
+}
+
+impl LibraryCaller {
+    /// Takes a slot for a connection that follows a job.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyFollowers`].
+    pub(super) fn follow(&self) -> Result<Option<Slot<CallerId>>> {
+        let too_many = || {
+            let message = "You follow too many jobs at the same time";
+            ApiError::new(Reason::TooManyFollowers, message).with_retry_after(10)
+        };
+        let slot =
+            |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
+        self.caller.as_ref().map(slot).transpose()
+    }
+
+    /// Whose collections a request names: the caller's own, or for operators those of `owner`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::OperatorKeyRequired`] if another caller names an owner.
+    pub(super) fn owner_of(&self, query: &Query) -> Result<String> {
+        match query.text("owner") {
+            None => Ok(self.owner.clone()),
+            Some(owner) if owner == self.owner => Ok(owner.to_owned()),
+            Some(owner) if self.access == Access::All => Ok(owner.to_owned()),
+            Some(_) => {
+                let message = "Only operators may use the collections of others";
+                Err(ApiError::new(Reason::OperatorKeyRequired, message))
+            }
+        }
+    }
+
+    /// Refuses the name of a webhook that the service does not have.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`].
+    pub(super) fn check_webhook(&self, name: Option<&str>) -> Result<()> {
+        let webhooks = &self.state.webhooks;
+        match name {
+            Some(name) if !webhooks.has(name) => {
+                let known = webhooks.names().collect::<Vec<_>>().join(", ");
+                let known = if known.is_empty() { "none" } else { &known };
+                let fault = format!("webhook: this service has no such webhook; it has: {known}");
+                Err(invalid("The request is not valid", fault))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for LibraryCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
+        let Some(config) = &state.library else {
+            return Err(ApiError::new(Reason::LibraryOff, "The library is switched off"));
+        };
+        let (access, owner) = match (&state.keys, parts.extensions.get::<Arc<Caller>>()) {
+            (Some(_), Some(caller)) => {
+                let name = caller.name.to_string();
+                let own = || Access::Owner(name.clone());
+                (if caller.is_operator { Access::All } else { own() }, name)
+            }
+            (None, _) if state.on_loopback => (Access::All, String::new()),
+            // Anybody could read the jobs of everybody.
+            _ => {
+                let message = "The library is switched off for callers without keys";
+                let detail = "library: without keys it works on loopback only";
+                return Err(ApiError::new(Reason::LibraryOff, message).with_detail(detail));
+            }
+        };
+        let (library, drain) = (config.file.get()?.clone(), state.drain.clone());
+        let caller = parts.extensions.get::<CallerId>().cloned();
+        Ok(Self { library, access, owner, drain, state: state.clone(), caller })
+    }
+}
+
+/// The items of all pages, from the one with this cursor.
+pub(super) fn all_pages<T: Send + 'static, F>(
+    cursor: Option<String>,
+    page: impl Fn(Option<String>) -> F + Send + 'static,
+) -> impl Stream<Item = vidra::Result<T>> + Send + 'static
+where
+    F: Future<Output = vidra::Result<(Vec<T>, Option<String>)>> + Send + 'static,
+{
+    let pages = stream::try_unfold((page, Some(cursor)), |(page, cursor)| async move {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let (items, next) = page(cursor).await?;
+        Ok(Some((items, (page, next.map(Some)))))
+    });
+    pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
+}
+
+/// A changed job or collection. Its answer must not be cached.
+pub(super) fn changed(value: impl Serialize) -> Response {
+    ([NO_STORE], Json(value)).into_response()
+}
