@@ -2,6 +2,7 @@
 //! answers.
 
 mod channel;
+mod collection;
 mod comment;
 mod document;
 mod feed;
@@ -77,6 +78,9 @@ pub(crate) enum Data {
     /// Run durable jobs over many videos, which survive restarts
     #[command(subcommand)]
     Job(Box<job::JobCommand>),
+    /// Keep sets of channels, playlists, videos and searches up to date
+    #[command(subcommand)]
+    Collection(Box<collection::CollectionCommand>),
     /// List the regions that YouTube serves
     Regions(Box<region::NamesArgs>),
     /// List the languages of YouTube's interface
@@ -159,6 +163,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Chunks(args) => document::chunks(args).await,
             Data::Transcripts(args) => transcripts::write(args).await,
             Data::Job(command) => job::run(command).await,
+            Data::Collection(command) => collection::run(command).await,
             Data::Regions(args) => region::regions(args).await,
             Data::Languages(args) => region::languages(args).await,
             Data::Categories(args) => region::categories(args).await,

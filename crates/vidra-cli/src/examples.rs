@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 59] = [
+const EXAMPLES: [(&str, &[&str]); 67] = [
     (
         "",
         &[
@@ -168,6 +168,32 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
         ],
     ),
     ("job delete", &["vidra job delete 0f8fad5bd9"]),
+    (
+        "collection",
+        &[
+            "vidra collection add news @fermata @nighttrains --every 6h",
+            "vidra collection show news",
+        ],
+    ),
+    (
+        "collection add",
+        &[
+            "vidra collection add news @fermata @nighttrains 'search:night trains'",
+            "vidra collection add talks --file channels.txt --since 2026-01-01 --lang de,en --unit-budget 500",
+        ],
+    ),
+    ("collection list", &["vidra collection list", "vidra collection list --json"]),
+    (
+        "collection show",
+        &[
+            "vidra collection show news",
+            "vidra collection show news --videos --state failed --all --csv",
+        ],
+    ),
+    ("collection sync", &["vidra collection sync news"]),
+    ("collection pause", &["vidra collection pause news"]),
+    ("collection resume", &["vidra collection resume news"]),
+    ("collection remove", &["vidra collection remove news"]),
     ("regions", &["vidra regions --hl de"]),
     ("languages", &["vidra languages --json"]),
     ("categories", &["vidra categories --region DE", "vidra categories --ids 10,20"]),

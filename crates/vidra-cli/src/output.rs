@@ -1,6 +1,7 @@
 //! Standard output: JSON as the service sends it, or text for people.
 
 pub(crate) mod cards;
+pub(crate) mod collections;
 mod csv;
 pub(crate) mod documents;
 mod filter;

@@ -2,6 +2,7 @@
 
 mod library;
 mod reload;
+mod webhooks;
 
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
@@ -30,6 +31,7 @@ use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
 pub(crate) use library::LIBRARY_SETTINGS;
 use library::LibraryArgs;
 use reload::Reload;
+use webhooks::WebhookArgs;
 
 /// How long requests may take after the first signal. Together with the later steps shutdown takes at most
 /// 25 seconds.
@@ -103,6 +105,9 @@ pub(crate) struct ServeArgs {
     pub(crate) library: LibraryArgs,
 
     #[command(flatten)]
+    pub(crate) webhooks: WebhookArgs,
+
+    #[command(flatten)]
     pub(crate) client: ClientArgs,
 
     /// Ignore Cache-Control: no-cache from callers and serve from the cache
@@ -126,6 +131,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let address = inherited.service_address(args.listen);
     let callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
+    let webhooks = args.webhooks.open()?;
     let library = args.library.open(state_dir.as_deref(), &args.client)?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
     if let Some(fetched) = library.as_ref().and_then(|it| it.fetched.as_ref()) {
@@ -153,6 +159,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
             tls: serving.tls.clone(),
             reloads,
             library,
+            webhooks,
             ..config(args, &callers)
         };
         let app = App::new(vidra.clone(), config);

@@ -62,7 +62,7 @@ impl App {
         }
         let router = router
             .merge(pages::routes(config.examples.clone()))
-            .merge(routes::from_slashes([pages::DOCS]));
+            .merge(routes::from_slashes([pages::DOCS, pages::COLLECTIONS]));
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);

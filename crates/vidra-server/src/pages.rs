@@ -1,4 +1,5 @@
-//! The web pages: the explorer at `/`, the API reference at `/docs`, and their files under `/web`. The
+//! The web pages: the explorer at `/`, the state of collections, the API reference at `/docs`, and their files under
+//! `/web`. The
 //! binary contains all of them, compressed by `build.rs`.
 
 use std::io::Read;
@@ -19,10 +20,13 @@ use crate::routes::{no_such_route, wrong_method};
 use crate::state::AppState;
 
 /// The templates of the routes, for the counters.
-pub(crate) const PATHS: [&str; 4] = ["/", DOCS, SETTINGS, "/web/{*file}"];
+pub(crate) const PATHS: [&str; 5] = ["/", COLLECTIONS, DOCS, SETTINGS, "/web/{*file}"];
 
 /// The API reference.
 pub(crate) const DOCS: &str = "/docs";
+
+/// The state of collections.
+pub(crate) const COLLECTIONS: &str = "/collections";
 
 /// The settings that the pages read.
 const SETTINGS: &str = "/web/settings.json";
@@ -57,6 +61,7 @@ pub(crate) fn routes(examples: Vec<Example>) -> Router<AppState> {
     let page = |name, policy| get(async move |headers: HeaderMap| page(name, policy, &headers));
     Router::new()
         .route("/", page("index.html", EXPLORER_POLICY))
+        .route(COLLECTIONS, page("collections.html", EXPLORER_POLICY))
         .route(DOCS, page("docs.html", DOCS_POLICY))
         .route("/api", get(async || Redirect::temporary(DOCS)))
         .route("/api/", get(async || Redirect::temporary(DOCS)))

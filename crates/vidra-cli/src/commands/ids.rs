@@ -22,6 +22,20 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
+    /// The items of the command line and of a file, whose name can be `-` too. At least one.
+    pub(super) fn listed(ids: &[String], file: Option<&PathBuf>) -> Result<Vec<String>, Failure> {
+        let is_stdin = |file: &&PathBuf| file.as_path() == Path::new("-");
+        let mut ids = ids.to_vec();
+        if file.filter(is_stdin).is_some() && !ids.iter().any(|id| id == "-") {
+            ids.push("-".to_owned());
+        }
+        let ids_file = file.filter(|file| !is_stdin(file)).cloned();
+        match (Self { ids, ids_file }).all()? {
+            all if all.is_empty() => Err(Failure::usage("there is no id in the list")),
+            all => Ok(all),
+        }
+    }
+
     /// All items. `-` stands for the lines of standard input.
     pub(super) fn all(&self) -> Result<Vec<String>, Failure> {
         let mut all = vec![];

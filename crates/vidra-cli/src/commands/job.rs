@@ -5,6 +5,8 @@ mod follow;
 mod results;
 mod start;
 
+pub(super) use follow::Follower;
+
 use clap::Subcommand;
 use http::Method;
 use serde_json::json;
@@ -123,7 +125,7 @@ pub(crate) struct RetryArgs {
     common: JobCommon,
 }
 
-fn reason(code: &str) -> Result<Reason, String> {
+pub(super) fn reason(code: &str) -> Result<Reason, String> {
     let unknown = || "expected a code of docs/reference/errors.md, such as captions_disabled";
     Reason::from_code(code).ok_or_else(|| unknown().to_owned())
 }

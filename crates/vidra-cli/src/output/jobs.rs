@@ -22,6 +22,7 @@ pub(crate) struct JobView {
     pub(crate) id: String,
     name: Option<String>,
     owner: Option<String>,
+    collection: Option<String>,
     pub(crate) state: String,
     waiting: Option<Wait>,
     error: Option<Failed>,
@@ -111,7 +112,8 @@ impl JobView {
 
 /// A job with all that is known about it.
 pub(crate) fn job(job: &JobView, _: Option<usize>) -> String {
-    let title = job.name.as_deref().unwrap_or("job");
+    let sync = job.collection.as_deref().map(|name| format!("sync of {name}"));
+    let title = job.name.as_deref().or(sync.as_deref()).unwrap_or("job");
     let counted = |count: u64, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -152,7 +154,7 @@ pub(crate) fn jobs(jobs: &[JobView], width: Option<usize>) -> String {
         .number("failed", |job| job.failed_count())
         .number("units", |job| job.units)
         .word("created", |job| minute(&job.created_at))
-        .text("name", |job| job.name.clone().unwrap_or_default());
+        .text("name", |job| job.name.clone().or(job.collection.clone()).unwrap_or_default());
     or_nothing(jobs, table.written(width))
 }
 
@@ -196,7 +198,7 @@ pub(crate) fn estimate(estimate: &EstimateView, _: Option<usize>) -> String {
 }
 
 /// A time to the minute.
-fn minute(iso: &str) -> String {
+pub(super) fn minute(iso: &str) -> String {
     let at: Option<Timestamp> = iso.parse().ok();
     let shown = at.map(|at| at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string());
     shown.unwrap_or_else(|| one_line(iso))

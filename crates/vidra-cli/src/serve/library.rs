@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use vidra::Reason;
 use vidra_library::{Limits, WorkerConfig};
 use vidra_server::{FetchedTranscripts, LibraryConfig, LibraryFile};
@@ -13,7 +14,7 @@ use crate::failure::described;
 use crate::values::{OrOff, at_least_one, bytes, time, units};
 
 /// The heading of these settings in the help.
-pub(crate) const LIBRARY_SETTINGS: &str = "Library and jobs";
+pub(crate) const LIBRARY_SETTINGS: &str = "Library, jobs and collections";
 
 /// The flags of the library and its jobs.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,10 @@ pub(crate) struct LibraryArgs {
     #[arg(long, env = "VIDRA_JOBS_PER_CALLER", value_name = "COUNT", default_value_t = 100, value_parser = at_least_one)]
     pub(crate) jobs_per_caller: usize,
 
+    /// Maximum number of collections of one key; more get 429. Without keys it applies to all callers together
+    #[arg(long, env = "VIDRA_COLLECTIONS_PER_CALLER", value_name = "COUNT", default_value_t = 100, value_parser = at_least_one)]
+    pub(crate) collections_per_caller: usize,
+
     /// Maximum size of the library file, such as 20GB, or off; beyond it nothing is stored and jobs wait
     #[arg(long, env = "VIDRA_LIBRARY_MAX_SIZE", value_name = "SIZE", default_value = "off", value_parser = size)]
     pub(crate) library_max_size: OrOff<u64>,
@@ -47,9 +52,14 @@ pub(crate) struct LibraryArgs {
     #[arg(long, env = "VIDRA_LIBRARY_KEEP", value_name = "WHICH", default_value = "jobs")]
     pub(crate) library_keep: Keep,
 
-    /// How long the library stores transcripts, such as 90d, or off for no limit; a plain number is seconds
+    /// How long the library stores transcripts that are in no collection, such as 90d, or off for no limit; a plain
+    /// number is seconds
     #[arg(long, env = "VIDRA_LIBRARY_RETENTION", value_name = "TIME", default_value = "off", value_parser = retention)]
     pub(crate) library_retention: OrOff<Duration>,
+
+    /// Remove the transcripts of videos of collections that were deleted or made private
+    #[arg(long, env = "VIDRA_LIBRARY_FOLLOW_DELETIONS", value_parser = FalseyValueParser::new())]
+    pub(crate) library_follow_deletions: bool,
 }
 
 /// The units of a day that jobs leave to other requests.
@@ -123,6 +133,7 @@ impl LibraryArgs {
         };
         let limits = Limits::default()
             .with_unfinished_jobs(Some(self.jobs_per_caller as u64))
+            .with_collections(Some(self.collections_per_caller as u64))
             .with_caller_bytes(self.library_size_per_caller.value())
             .with_file_bytes(self.library_max_size.value());
         let file = match create_or_open(&path, limits) {
@@ -143,7 +154,8 @@ impl LibraryArgs {
         let worker = WorkerConfig::default()
             .with_concurrency(self.job_concurrency)
             .with_reserve_units(reserve_units)
-            .with_retention(self.library_retention.value());
+            .with_retention(self.library_retention.value())
+            .with_follows_deletions(self.library_follow_deletions);
         let fetched = (self.library_keep == Keep::All).then(FetchedTranscripts::default);
         Ok(Some(LibraryConfig { fetched, ..LibraryConfig::new(file, worker) }))
     }

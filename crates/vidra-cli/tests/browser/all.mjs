@@ -7,6 +7,7 @@ import "./playlist.mjs";
 import "./batch.mjs";
 import "./history.mjs";
 import "./trouble.mjs";
+import "./collections.mjs";
 import "./keys.mjs";
 import "./looks.mjs";
 import "./loading.mjs";

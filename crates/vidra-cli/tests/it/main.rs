@@ -1,6 +1,7 @@
 //! The `vidra` command as a process with flags, an environment and a log.
 
 mod callers;
+mod collections;
 mod commands;
 mod config_file;
 mod documents;

@@ -3,13 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
-use serde_json::json;
 use vidra::format::iso_millis;
 
 use super::collections;
 use super::jobs::{self, timestamp};
 use crate::collection::Coverage;
-use crate::job::{JobId, JobState};
+use crate::job::{Job, JobId, JobState};
 
 /// How long a job waits before its webhook gets a message.
 const WAIT_MS: i64 = 5 * 60 * 1000;
@@ -20,7 +19,22 @@ const LIFE_MS: i64 = 24 * 3600 * 1000;
 /// After which time a message is tried again whose sender has disappeared.
 const CLAIM_MS: i64 = 60 * 1000;
 
-/// The news of a collection.
+/// A message, in the members that Standard Webhooks suggests.
+#[derive(Serialize)]
+struct Message<'a, T> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    timestamp: String,
+    data: &'a T,
+}
+
+/// The data of a message about a job.
+#[derive(Serialize)]
+struct JobNews {
+    job: Job,
+}
+
+/// The data of a message about a collection.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CollectionNews<'a> {
@@ -41,10 +55,11 @@ fn add(
     data: &impl Serialize,
     at: i64,
 ) -> rusqlite::Result<()> {
-    let body = json!({"type": kind, "timestamp": iso_millis(timestamp(at)), "data": data});
+    let message = Message { kind, timestamp: iso_millis(timestamp(at)), data };
+    let body = serde_json::to_string(&message).unwrap_or_default();
     let insert = "INSERT INTO webhook_messages (id, webhook, body, created_at, next_attempt)
         VALUES ('msg_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?3)";
-    connection.prepare_cached(insert)?.execute(params![webhook, body.to_string(), at])?;
+    connection.prepare_cached(insert)?.execute(params![webhook, body, at])?;
     Ok(())
 }
 
@@ -65,7 +80,7 @@ pub(super) fn note_state(
     if let Some(webhook) = webhook {
         let kind = format!("job.{}", state.word());
         let job = jobs::by_number(connection, job)?.job;
-        add(connection, &webhook, &kind, &json!({"job": job}), at)?;
+        add(connection, &webhook, &kind, &JobNews { job }, at)?;
     }
     match collection {
         Some(collection) if state == JobState::Completed => {
@@ -120,7 +135,7 @@ pub(crate) fn note_waits(connection: &Connection, now: Timestamp) -> rusqlite::R
         .collect::<rusqlite::Result<_>>()?;
     for (job, webhook) in long {
         let job = jobs::by_number(connection, job)?.job;
-        add(connection, &webhook, "job.waiting", &json!({"job": job}), at)?;
+        add(connection, &webhook, "job.waiting", &JobNews { job }, at)?;
     }
     Ok(())
 }

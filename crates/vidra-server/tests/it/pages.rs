@@ -50,6 +50,7 @@ async fn pages_have_a_strict_policy_and_files_have_a_content_type() {
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
         ("/docs", "text/html; charset=utf-8"),
+        ("/collections", "text/html; charset=utf-8"),
         ("/web/explorer.js", "text/javascript; charset=utf-8"),
         ("/web/base.css", "text/css; charset=utf-8"),
         ("/web/icon.svg", "image/svg+xml"),
@@ -64,7 +65,9 @@ async fn pages_have_a_strict_policy_and_files_have_a_content_type() {
         assert_eq!(got.header("vary"), Some("accept-encoding"), "{path}");
         assert_eq!((got.cost(), got.header("content-encoding")), (0, None), "{path}");
         assert_eq!(fetch(&app, path).await.1, got.text, "{path}");
-        let policy = POLICIES.iter().find(|(page, _)| *page == path).map(|(_, policy)| *policy);
+        // The page of collections has the policy of the explorer.
+        let like = if path == "/collections" { "/" } else { path };
+        let policy = POLICIES.iter().find(|(page, _)| *page == like).map(|(_, policy)| *policy);
         assert_eq!(got.header("content-security-policy"), policy, "{path}");
         assert_eq!(got.header("referrer-policy"), policy.map(|_| "no-referrer"), "{path}");
     }
@@ -89,7 +92,7 @@ const POLICIES: [(&str, &str); 2] = [
 #[tokio::test]
 async fn a_current_copy_gets_304() {
     let app = TestApp::new();
-    for path in ["/", "/docs", "/web/explorer.js", "/web/settings.json"] {
+    for path in ["/", "/docs", "/collections", "/web/explorer.js", "/web/settings.json"] {
         let mut tags = BTreeSet::new();
         for encoding in ["identity", "gzip"] {
             let get_unless = |tag: &str| {
@@ -120,6 +123,7 @@ async fn unknown_files_are_404_and_other_methods_are_405() {
         // Pages are served only at the paths that send their policy.
         "/web/index.html",
         "/web/docs.html",
+        "/web/collections.html",
     ] {
         app.get(path).await.problem(404);
     }
@@ -161,7 +165,7 @@ async fn the_explorer_is_small_and_preloads_its_modules() {
 #[tokio::test]
 async fn pages_have_no_inline_code_and_scripts_write_no_markup() {
     let app = TestApp::new();
-    for path in ["/", "/docs"] {
+    for path in ["/", "/docs", "/collections"] {
         let page = app.get(path).await.text;
         assert!(found(r"(<script(?:\s[^>]*)?>[^<])", &page).is_empty(), "{path}");
         let inline = found(r#"(<style|\sstyle=|\son[a-z]+=|javascript:|https?://)"#, &page);

@@ -64,7 +64,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// A job that a command follows.
-pub(super) struct Follower {
+pub(in crate::commands) struct Follower {
     id: String,
     /// Whether to end when the job waits for a resource.
     no_wait: bool,
@@ -81,12 +81,15 @@ impl Follower {
     }
 
     /// Follows a job that this command has started, and reports its units as the cost of the command.
-    pub(super) fn of_new_job(id: String, config: WorkerConfig) -> Self {
+    pub(in crate::commands) fn of_new_job(id: String, config: WorkerConfig) -> Self {
         Self { units_before: 0, ..Self::new(id, false, config) }
     }
 
     /// Follows the job until it ends, prints it, and turns its state into the result of the command.
-    pub(super) async fn run(&self, context: &mut CommandContext) -> Result<(), Failure> {
+    pub(in crate::commands) async fn run(
+        &self,
+        context: &mut CommandContext,
+    ) -> Result<(), Failure> {
         let signals = Signals::listen()?;
         let (done, is_done) = oneshot::channel::<()>();
         let first = signals.first();

@@ -1,6 +1,6 @@
 //! `vidra job start`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -61,6 +61,10 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "UNITS", value_parser = count_in::<u64>(0..=1_000_000_000))]
     unit_budget: Option<u64>,
 
+    /// Name of a webhook of the service, which gets the changes of the job; needs --server
+    #[arg(long, value_name = "NAME")]
+    webhook: Option<String>,
+
     /// Print what the job would cost, and start nothing
     #[arg(long, conflicts_with_all = ["detach", "idempotency_key"])]
     dry_run: bool,
@@ -81,7 +85,7 @@ pub(crate) struct StartArgs {
 const MOST_SOURCES: usize = 500;
 
 pub(super) async fn start(args: &StartArgs) -> Result<(), Failure> {
-    let sources = args.all_sources()?;
+    let sources = Ids::listed(&args.sources, args.file.as_ref())?;
     let mut context = args.common.open_for_one()?;
     if args.detach && context.service.library().is_some() {
         return Err(Failure::usage(
@@ -135,19 +139,6 @@ impl StartArgs {
         follower.run(context).await
     }
 
-    fn all_sources(&self) -> Result<Vec<String>, Failure> {
-        let is_stdin = |file: &&PathBuf| file.as_path() == Path::new("-");
-        let mut ids = self.sources.clone();
-        if self.file.as_ref().filter(is_stdin).is_some() && !ids.iter().any(|id| id == "-") {
-            ids.push("-".to_owned());
-        }
-        let ids_file = self.file.clone().filter(|file| !is_stdin(&file));
-        match (Ids { ids, ids_file }).all()? {
-            all if all.is_empty() => Err(Failure::usage("there is no id in the list")),
-            all => Ok(all),
-        }
-    }
-
     /// The request that starts the job. A long list is a body of its own.
     fn request(&self, sources: &[String]) -> RestRequest {
         let (request, options) = (RestRequest::get("jobs"), self.options());
@@ -169,7 +160,7 @@ impl StartArgs {
         let options = json!({
             "name": self.name, "since": self.since, "until": self.until, "limit": self.limit, "lang": self.lang,
             "translate": self.translate, "captions": self.captions, "concurrency": self.concurrency,
-            "unitBudget": self.unit_budget, "refresh": refresh.then_some(true),
+            "unitBudget": self.unit_budget, "refresh": refresh.then_some(true), "webhook": self.webhook,
         });
         let Value::Object(mut options) = options else { return Map::new() };
         options.retain(|_, value| !value.is_null());

@@ -241,6 +241,7 @@ fn service() -> Vec<Case> {
         get("GET /metrics", "/metrics"),
         get("GET /openapi.json", "/openapi.json"),
         get("GET /", "/"),
+        get("GET /collections", "/collections"),
         get("GET /docs", "/docs"),
     ]
 }
