@@ -16,6 +16,16 @@ from vidra_client.api.channels import (
     get_channel_videos,
     get_uploads,
 )
+from vidra_client.api.collections import (
+    delete_collection,
+    get_collection,
+    get_collection_videos,
+    list_collections,
+    pause_collection,
+    put_collection,
+    resume_collection,
+    sync_collection,
+)
 from vidra_client.api.comments import (
     get_comment_replies,
     get_comments,
@@ -69,6 +79,8 @@ from vidra_client.api.videos import get_popular, get_video, get_video_title, get
 from vidra_client.models import (
     AnyObject,
     BatchBody,
+    CollectionRequestBody,
+    CollectionState,
     ErrorBody,
     GetCommentsOrder,
     GetTranscriptTextFormat,
@@ -165,6 +177,18 @@ for change in (pause_job, resume_job, cancel_job):
     refused = change.sync(job.id, client=client)
     assert isinstance(refused, ErrorBody) and refused.error.reason == Reason.JOB_STATE_CONFLICT
 assert delete_job.sync_detailed(job.id, client=client).status_code == 204
+
+news = CollectionRequestBody(sources=[VIDEO])
+assert ok(put_collection.sync("news", client=client, body=news)).source_count == 1
+sync = ok(sync_collection.sync("news", client=client))
+while sync.state not in (JobState.COMPLETED, JobState.FAILED):
+    sync = ok(get_job.sync(sync.id, client=client, wait=60, seen=sync.version))
+assert ok(get_collection.sync("news", client=client)).coverage.transcribed == 1
+assert ok(list_collections.sync(client=client)).items[0].name == "news"
+assert ok(get_collection_videos.sync("news", client=client)).items[0].video_id == VIDEO
+assert ok(pause_collection.sync("news", client=client)).state == CollectionState.PAUSED
+assert ok(resume_collection.sync("news", client=client)).state == CollectionState.ACTIVE
+assert delete_collection.sync_detailed("news", client=client).status_code == 204
 
 assert ok(get_regions.sync(client=client, hl="de"))
 assert ok(get_languages.sync(client=client))

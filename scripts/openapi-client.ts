@@ -142,6 +142,21 @@ for (const change of ["/api/jobs/{id}/pause", "/api/jobs/{id}/resume", "/api/job
 }
 check((await json.DELETE("/api/jobs/{id}", { params: job })).response.status === 204, "delete");
 
+const news = { path: { name: "news" } };
+const created = await ok(json.PUT("/api/collections/{name}", { params: news, body: { sources: [VIDEO] } }));
+check(created.sourceCount === 1, "collection");
+let sync = await ok(json.POST("/api/collections/{name}/sync", { params: news }));
+while (sync.state !== "completed" && sync.state !== "failed") {
+  const query = { wait: 60, seen: sync.version };
+  sync = await ok(json.GET("/api/jobs/{id}", { params: { path: { id: sync.id }, query } }));
+}
+check((await ok(json.GET("/api/collections/{name}", { params: news }))).coverage.transcribed === 1, "coverage");
+check((await ok(json.GET("/api/collections"))).items[0]?.name === "news", "collections");
+check((await ok(json.GET("/api/collections/{name}/videos", { params: news }))).items[0]?.videoId === VIDEO, "videos");
+check((await ok(json.POST("/api/collections/{name}/pause", { params: news }))).state === "paused", "pause");
+check((await ok(json.POST("/api/collections/{name}/resume", { params: news }))).state === "active", "resume");
+check((await json.DELETE("/api/collections/{name}", { params: news })).response.status === 204, "delete");
+
 check((await ok(json.GET("/api/i18n/regions", { params: { query: { hl: "de" } } }))).length > 0, "regions");
 check((await ok(json.GET("/api/i18n/languages"))).length > 0, "languages");
 const categories = await ok(json.GET("/api/video-categories", { params: { query: { region: "US" } } }));

@@ -43,7 +43,7 @@ fn a_collection_in_a_local_file() {
     assert_eq!(world.json(&["collection", "resume", "news", "--json"])["state"], "active");
     assert_eq!(world.run(&["collection", "remove", "news"]).1, "deleted news\n");
     let (code, _, error) = world.run(&["collection", "show", "news"]);
-    assert_eq!(code, Some(4), "{error}");
+    assert_eq!(code, Some(1), "{error}");
     let (code, _, error) = world.run(&["collection", "add", "a b", "@crowd007"]);
     assert_eq!(code, Some(2), "{error}");
     let (code, _, error) = world.run(&["collection", "add", "news", "@crowd007", "--every", "1s"]);

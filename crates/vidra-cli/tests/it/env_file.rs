@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 49] = [
+const COMMANDS: [&[&str]; 50] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -41,6 +41,7 @@ const COMMANDS: [&[&str]; 49] = [
     &["transcripts", "PLsize51"],
     &["transcripts", "--job", "0f8fad", "--out", "serve"],
     &["job", "start", "PLsize51", "--dry-run"],
+    &["collection", "add", "news", "@fermata"],
     &["job", "list"],
     &["job", "show", "0f8fad"],
     &["job", "results", "0f8fad"],
