@@ -255,7 +255,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 37] = [
+const RUNS: [(&[&str], Reach, bool); 38] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -275,6 +275,7 @@ const RUNS: [(&[&str], Reach, bool); 37] = [
     (&["transcripts", "PLsize1"], Simulator, true),
     (&["job", "start", "txManualAsr"], Simulator, true),
     (&["job", "list"], Prints, true),
+    (&["collection", "list"], Prints, true),
     (&["library", "stats"], Prints, false),
     (&["regions"], Simulator, true),
     (&["languages"], Simulator, true),

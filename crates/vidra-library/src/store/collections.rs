@@ -87,8 +87,23 @@ fn units(connection: &Connection, collection: i64) -> rusqlite::Result<Vec<DayUn
     rows.collect()
 }
 
+/// Whether a collection has used up its units of one day.
+pub(super) fn is_over_budget(
+    connection: &Connection,
+    collection: i64,
+    day: &str,
+) -> rusqlite::Result<bool> {
+    let options = "SELECT options FROM collections WHERE number = ?";
+    let options: String =
+        connection.prepare_cached(options)?.query_row([collection], |row| row.get(0))?;
+    let Some(budget) = CollectionRequest::from_stored(&options).unit_budget else {
+        return Ok(false);
+    };
+    Ok(units_on(connection, collection, day)? >= budget)
+}
+
 /// The units of a collection on one day.
-pub(crate) fn units_on(
+pub(super) fn units_on(
     connection: &Connection,
     collection: i64,
     day: &str,

@@ -67,11 +67,11 @@ pub(crate) enum Step {
 #[derive(Debug, Clone)]
 pub(crate) struct Synced {
     pub(crate) request: CollectionRequest,
-    /// The units of this day.
-    pub(crate) units_today: u64,
+    /// Whether it has used up its units of this day.
+    pub(crate) is_over_budget: bool,
 }
 
-/// Reads the options of a collection, and its units of this day. `None` if it was deleted.
+/// Reads the options of a collection, and whether it may spend units on this day. `None` if it was deleted.
 pub(crate) fn synced(
     connection: &Connection,
     collection: i64,
@@ -81,8 +81,8 @@ pub(crate) fn synced(
     let options: Option<String> =
         connection.prepare_cached(options)?.query_row([collection], |row| row.get(0)).optional()?;
     let Some(options) = options else { return Ok(None) };
-    let units_today = collections::units_on(connection, collection, day)?;
-    Ok(Some(Synced { request: CollectionRequest::from_stored(&options), units_today }))
+    let is_over_budget = collections::is_over_budget(connection, collection, day)?;
+    Ok(Some(Synced { request: CollectionRequest::from_stored(&options), is_over_budget }))
 }
 
 const SOURCE: &str =

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
-use vidra::{Error, VideoId};
+use vidra::{Error, QuotaDay, VideoId};
 
 use super::items::{FAILED, SUCCEEDED, count_failure};
 use super::jobs::{self, JobRow, timestamp};
@@ -80,6 +80,8 @@ pub(crate) struct Work {
     pub(crate) is_free_source: bool,
     /// Whether its owner has no more room in the library.
     pub(crate) is_out_of_room: bool,
+    /// Whether the collection that it syncs has used up its units of this day.
+    pub(crate) is_over_budget: bool,
 }
 
 /// The longest plausible pause of an item or a source. A longer one comes from a wall clock that was set back.
@@ -122,7 +124,13 @@ pub(crate) fn active_jobs(
         let next_source = source.map(|(not_before, _, _)| timestamp(plausible(not_before, at)));
         let next_item = item.map(|not_before| timestamp(plausible(not_before, at)));
         let is_out_of_room = is_out_of_room(connection, &row.job.owner, max_bytes)?;
-        Ok(Work { row, next_item, next_source, is_free_source, is_out_of_room })
+        let is_over_budget = match row.collection {
+            Some(collection) if next_source.is_some() => {
+                collections::is_over_budget(connection, collection, &QuotaDay::of(now).date)?
+            }
+            _ => false,
+        };
+        Ok(Work { row, next_item, next_source, is_free_source, is_out_of_room, is_over_budget })
     };
     numbers.into_iter().map(work).collect()
 }

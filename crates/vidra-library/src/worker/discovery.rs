@@ -135,16 +135,15 @@ impl Task {
             let day = QuotaDay::of(now);
             let read = move |it: &_| {
                 let synced = discovery::synced(it, collection, &day.date)?;
-                Ok((synced, discovery::next_step(it, collection, verifies, now)?, day.end))
+                Ok((synced, discovery::next_step(it, collection, verifies, now)?))
             };
-            let (synced, step, midnight) = match self.library.database().read(read).await {
-                Ok((Some(synced), Some(step), midnight)) => (synced, step, midnight),
+            let (synced, step) = match self.library.database().read(read).await {
+                Ok((Some(synced), Some(step))) => (synced, step),
                 Ok(_) => return self.end().await,
                 Err(_) => return self.pause().await,
             };
-            if synced.request.unit_budget.is_some_and(|budget| synced.units_today >= budget) {
-                let noted = self.blocked.note_budget(&self.library, collection, midnight).await;
-                log_unless_stored(noted);
+            if synced.is_over_budget {
+                // The planner continues it on the next day.
                 break;
             }
             if !self.take(step, synced.request).await {

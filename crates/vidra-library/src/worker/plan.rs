@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vidra::Reason;
+use vidra::{QuotaDay, Reason};
 
-use crate::job::{JobState, Wait};
-use crate::store::jobs::JobRow;
+use crate::job::{Job, JobState, Wait};
 use crate::store::leases::Work;
 
 /// A kind of work, by the resource that it needs.
@@ -82,7 +81,7 @@ impl Planner {
         running: &HashMap<i64, Running>,
         limits: Limits,
         now: Timestamp,
-        wait: impl Fn(&JobRow, WorkKind) -> Option<Wait>,
+        wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
     ) -> Plan {
         let running_of = |work: &Work| running.get(&work.row.number).copied().unwrap_or_default();
         let mut jobs: Vec<Candidate> =
@@ -150,7 +149,7 @@ fn candidate(
     work: &Work,
     running: Running,
     now: Timestamp,
-    wait: impl Fn(&JobRow, WorkKind) -> Option<Wait>,
+    wait: impl Fn(&Job, WorkKind) -> Option<Wait>,
 ) -> Candidate {
     let mut waits = vec![];
     let mut can = |next: Option<Timestamp>, kind: WorkKind| {
@@ -161,7 +160,11 @@ fn candidate(
             false if kind == WorkKind::Item && work.is_out_of_room => {
                 Some(Wait { reason: Reason::LibraryLimitReached, until: next_hour(now) })
             }
-            false => wait(&work.row, kind),
+            false if kind == WorkKind::Listing && work.is_over_budget => {
+                let until = QuotaDay::of(now).end;
+                Some(Wait { reason: Reason::UnitBudgetExhausted, until })
+            }
+            false => wait(&work.row.job, kind),
         };
         let is_free = blocked.is_none();
         waits.extend(blocked);
@@ -209,7 +212,8 @@ fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Job, JobId, JobRequest, Progress};
+    use crate::job::{JobId, JobRequest, Progress};
+    use crate::store::jobs::JobRow;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + seconds).unwrap()
@@ -241,6 +245,7 @@ mod tests {
             next_source: None,
             is_free_source: false,
             is_out_of_room: false,
+            is_over_budget: false,
         }
     }
 
@@ -281,7 +286,7 @@ mod tests {
     fn a_job_waits_only_if_nothing_of_it_can_run() {
         let blocked = Wait { reason: Reason::Blocked, until: at(900) };
         let quota = Wait { reason: Reason::QuotaExhausted, until: at(5_000) };
-        let wait = |_: &JobRow, kind| match kind {
+        let wait = |_: &Job, kind| match kind {
             WorkKind::Item => Some(blocked.clone()),
             WorkKind::Listing => Some(quota.clone()),
             WorkKind::Feeds => None,
@@ -293,7 +298,7 @@ mod tests {
         assert_eq!(plan.waits, [(0, Some(blocked.clone()))], "the first that ends");
         assert_eq!(plan.wake, Some(at(900)));
         // Its listing can run, so it does not wait.
-        let wait = |_: &JobRow, kind| (kind == WorkKind::Item).then(|| blocked.clone());
+        let wait = |_: &Job, kind| (kind == WorkKind::Item).then(|| blocked.clone());
         let plan = Planner::default().plan(&[job.clone()], &HashMap::new(), limits, at(0), wait);
         assert_eq!(plan.starts, [(0, Start { lists: true, items: 0 })]);
         assert!(plan.waits.is_empty());
@@ -312,7 +317,7 @@ mod tests {
         // A short wait for the pace is a part of running.
         job.row.job.state = JobState::Running;
         job.next_item = Some(at(0));
-        let paced = |_: &JobRow, _| Some(Wait { reason: Reason::Paced, until: at(4) });
+        let paced = |_: &Job, _| Some(Wait { reason: Reason::Paced, until: at(4) });
         let plan = Planner::default().plan(&[job], &HashMap::new(), limits, at(0), paced);
         assert_eq!((plan.waits, plan.wake), (vec![], Some(at(4))));
     }

@@ -9,9 +9,8 @@ use vidra::{Bucket, Error, Reason, Result, Vidra};
 
 use super::plan::WorkKind;
 use super::{Payers, Worker, egress};
-use crate::job::Wait;
+use crate::job::{Job, Wait};
 use crate::library::Library;
-use crate::store::jobs::JobRow;
 use crate::store::resources::{self as stored, Resource};
 
 /// The longest plausible wait: the longest day of the quota. A longer one comes from a wall clock that was set back.
@@ -34,10 +33,6 @@ fn budget_of(owner: &str) -> String {
     format!("budget/{owner}")
 }
 
-fn budget_of_collection(number: i64) -> String {
-    format!("collection/{number}")
-}
-
 impl Blocked {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Wait>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -56,23 +51,8 @@ impl Blocked {
             _ => DATA_API.to_owned(),
         };
         let until = library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
-        self.note(library, name, Wait { reason: error.reason(), until }).await
-    }
-
-    /// Notes that a collection has used up its budget of this day.
-    pub(super) async fn note_budget(
-        &self,
-        library: &Library,
-        collection: i64,
-        until: Timestamp,
-    ) -> Result<()> {
-        let wait = Wait { reason: Reason::UnitBudgetExhausted, until };
-        self.note(library, budget_of_collection(collection), wait).await
-    }
-
-    async fn note(&self, library: &Library, name: String, wait: Wait) -> Result<()> {
-        let (now, Wait { reason, until }) = (library.now(), wait.clone());
-        self.lock().insert(name.clone(), wait);
+        let (reason, now) = (error.reason(), library.now());
+        self.lock().insert(name.clone(), Wait { reason, until });
         let resource = Resource { name, reason, available_at: until, detail: None };
         library.database().write(move |it| stored::set(it, &resource, now)).await
     }
@@ -90,7 +70,7 @@ impl Resources {
             Err(_) => false,
         };
         let is_over = |it: &Resource| {
-            matches!(it.reason, Reason::CallerBudgetExhausted | Reason::UnitBudgetExhausted)
+            it.reason == Reason::CallerBudgetExhausted
                 || (it.reason == Reason::QuotaExhausted && is_paid)
         };
         let now = library.now();
@@ -118,11 +98,10 @@ impl Resources {
     pub(super) fn wait(
         &self,
         payers: &Payers,
-        row: &JobRow,
+        job: &Job,
         kind: WorkKind,
         now: Timestamp,
     ) -> Option<Wait> {
-        let job = &row.job;
         let Some(payer) = payers(&job.owner) else {
             // Its jobs are paused when they are read again.
             let until = now.checked_add(super::POLL).unwrap_or(Timestamp::MAX);
@@ -132,10 +111,7 @@ impl Resources {
             WorkKind::Listing => {
                 let blocked = self.0.lock();
                 let of = |name: &str| blocked.get(name).filter(|wait| wait.until > now).cloned();
-                let budget = row.collection.and_then(|number| of(&budget_of_collection(number)));
-                let waits =
-                    of(DATA_API).into_iter().chain(of(&budget_of(&job.owner))).chain(budget);
-                waits.max_by_key(|it| it.until)
+                of(DATA_API).into_iter().chain(of(&budget_of(&job.owner))).max_by_key(|it| it.until)
             }
             WorkKind::Feeds => None,
             WorkKind::Item => {

@@ -158,10 +158,14 @@ async fn a_sync_waits_for_the_budget_and_reads_feeds_meanwhile() {
     hours(6).await;
     assert!(video(&library, &uploads[0]).await.is_some(), "feeds cost nothing");
     assert_eq!(world.platform.record().units.default, 6);
+    // A larger budget counts at once.
+    library.put_collection(put(&sources, json!({"unitBudget": 7, "every": "1h"}))).await.unwrap();
+    hours(1).await;
+    assert_eq!(show(&library).await.collection.units[0].units, 7);
     hours(24 * 3).await;
     let shown = show(&library).await;
     assert!(
-        shown.collection.units.iter().all(|day| day.units <= 6),
+        shown.collection.units.iter().all(|day| day.units <= 7),
         "{:?}",
         shown.collection.units
     );
