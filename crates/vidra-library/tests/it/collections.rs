@@ -330,3 +330,41 @@ async fn a_forgotten_video_is_not_fetched_again() {
     assert_eq!(world.platform.record().calls_to(Endpoint::Player), calls);
     worker.stop().await;
 }
+
+/// A killed worker continues with the tasks that are left: nothing is lost, and nothing that was stored is paid again.
+#[tokio::test(start_paused = true)]
+async fn a_killed_sync_loses_nothing() {
+    let start = TestClock::new().now();
+    let latency = Duration::from_millis(60);
+    let platform = Simulator::builder().start_at(start).latency(latency).build();
+    let world = World::over(platform);
+    let library = world.library();
+    let channels: Vec<String> = (0..10).map(|n| format!("@crowd{n:03}")).collect();
+    let mut sources: Vec<&str> = channels.iter().map(String::as_str).collect();
+    sources.push("https://www.youtube.com/playlist?list=PLsize500");
+    let videos = |channel: &String| world.platform.upload_ids(channel).len() as u64;
+    let expected = channels.iter().map(videos).sum::<u64>() + 500;
+    library.put_collection(put(&sources, json!({}))).await.unwrap();
+    let mut random = fastrand::Rng::with_seed(18);
+    let mut kills = 0;
+    loop {
+        let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+        tokio::time::sleep(Duration::from_millis(random.u64(100..1_500))).await;
+        let sync = show(&library).await.collection.last_sync;
+        if sync.is_some_and(|it| it.state == Some(JobState::Completed)) {
+            worker.stop().await;
+            break;
+        }
+        worker.kill();
+        kills += 1;
+        // In memory nobody sees that the process has died: its successor frees the leases.
+        library.release_all_leases().await.unwrap();
+    }
+    let shown = show(&library).await;
+    let coverage = shown.collection.coverage;
+    assert_eq!((coverage.videos, coverage.pending), (expected, 0), "{coverage:?}");
+    let (units, billed) = (shown.collection.units[0].units, world.platform.record().units.default);
+    assert!(kills > 3 && units <= billed && billed <= units + kills, "{units} {billed} {kills}");
+    // The channels, their numbers and pages, and those of the playlist.
+    assert!(units <= 10 + 1 + 20 + 1 + 10, "{units}");
+}
