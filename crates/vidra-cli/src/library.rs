@@ -170,9 +170,12 @@ async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
         "file         {path}, {file_bytes} bytes\n\
         transcripts  {transcripts} of {videos} videos, {}\n\
         text         {text_bytes} bytes, {stored_bytes} compressed\n\
-        jobs         {jobs} with {items} videos, {} unfinished\n",
+        jobs         {jobs} with {items} videos, {} unfinished\n\
+        collections  {} with {} videos\n",
         span(seconds),
         stats.unfinished_jobs,
+        stats.collections,
+        stats.collection_videos,
     ))
 }
 

@@ -288,13 +288,18 @@ fn remove_orphans(connection: &Connection, videos: &[String]) -> rusqlite::Resul
 /// The longest time that YouTube allows to store data of its Data API.
 const DATA_API_LIFE_MS: i64 = 30 * 24 * 3600 * 1000;
 
-/// Removes expired dates of the Data API, and the titles that came with them.
+/// Removes expired values of the Data API: dates and titles of videos, titles and numbers of sources.
 pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
     let update =
         "UPDATE videos SET published_at = NULL, published_source = NULL, published_stored_at = NULL, refresh_at = NULL,
             title = iif(EXISTS (SELECT 1 FROM transcripts WHERE video = id), title, '')
         WHERE published_source = 'data_api' AND published_stored_at < ?";
-    connection.execute(update, [now.as_millisecond() - DATA_API_LIFE_MS])
+    let oldest = now.as_millisecond() - DATA_API_LIFE_MS;
+    // Those of sources are read again at every sync, unless the collection is paused.
+    let of_sources = "UPDATE collection_sources SET title = NULL, count = NULL
+        WHERE checked_at < ? AND (title IS NOT NULL OR count IS NOT NULL)";
+    connection.execute(of_sources, [oldest])?;
+    connection.execute(update, [oldest])
 }
 
 /// Removes expired idempotency keys.
