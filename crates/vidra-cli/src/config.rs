@@ -101,7 +101,8 @@ fn setting(arg: &Arg, matches: &ArgMatches, is_in_file: bool) -> Option<Setting>
     let values = matches.try_get_raw(id).ok()??;
     let values: Vec<String> = values.map(|it| it.to_string_lossy().into_owned()).collect();
     let value = values.join(",");
-    let is_secret = arg.is_hide_env_values_set() && (name == "token" || value.contains('@'));
+    let is_secret = arg.is_hide_env_values_set()
+        && (matches!(name, "token" | "webhook") || value.contains('@'));
     let source = match matches.value_source(id)? {
         ValueSource::EnvVariable => arg.get_env().map(|it| it.to_string_lossy().into_owned())?,
         _ if is_in_file => "file".to_owned(),

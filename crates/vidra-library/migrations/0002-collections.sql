@@ -41,8 +41,13 @@ CREATE TABLE collection_sources (
     task TEXT,
     -- Where a list continues. NULL before its first page.
     cursor TEXT,
-    -- The number of videos as YouTube reported it last, and those that were found since.
+    -- The expected number of videos: the last one that YouTube reported, plus those that were found since, minus those that
+    -- are gone. -1 if YouTube hides it.
     count INTEGER,
+    -- When YouTube reported it.
+    counted_at INTEGER,
+    -- How often it failed in a row.
+    failures INTEGER NOT NULL DEFAULT 0,
     checked_at INTEGER,
     -- When its list was read last, and when the list or the number of videos showed last that nothing is missing.
     paged_at INTEGER,
@@ -57,9 +62,12 @@ CREATE INDEX sources_with_task ON collection_sources (collection, task, position
 CREATE TABLE source_videos (
     source INTEGER NOT NULL REFERENCES collection_sources (number) ON DELETE CASCADE,
     video TEXT NOT NULL,
+    -- 0 while a list is read for new videos: there may be others between this video and those that were known before.
+    is_known INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (source, video)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sources_of_video ON source_videos (video, source);
+CREATE INDEX unfinished_walks ON source_videos (source) WHERE NOT is_known;
 
 CREATE TABLE collection_videos (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -77,6 +85,7 @@ CREATE TABLE collection_videos (
     doubted_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX videos_of_collection ON collection_videos (collection, video);
+CREATE INDEX collection_videos_in_order ON collection_videos (collection, number);
 CREATE INDEX collection_videos_by_state ON collection_videos (collection, state, reason);
 CREATE INDEX collection_videos_to_try ON collection_videos (collection, next_try) WHERE next_try IS NOT NULL;
 CREATE INDEX doubted_videos ON collection_videos (collection, doubted_at) WHERE doubted_at IS NOT NULL;
@@ -92,6 +101,8 @@ CREATE TABLE collection_units (
 
 ALTER TABLE jobs ADD COLUMN collection INTEGER REFERENCES collections (number) ON DELETE SET NULL;
 CREATE INDEX jobs_of_collection ON jobs (collection, number) WHERE collection IS NOT NULL;
+CREATE INDEX unfinished_syncs ON jobs (collection)
+    WHERE collection IS NOT NULL AND state NOT IN ('completed', 'cancelled', 'failed');
 
 -- When a date of the Data API should be read again.
 ALTER TABLE videos ADD COLUMN refresh_at INTEGER;

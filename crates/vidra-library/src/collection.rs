@@ -119,7 +119,7 @@ pub struct DayUnits {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastSync {
-    /// When it was due.
+    /// When it began.
     #[serde(serialize_with = "iso")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub started_at: Timestamp,

@@ -128,7 +128,7 @@ impl Query {
     }
 
     /// The value without spaces around it. Other white space is not trimmed.
-    fn given(&self, name: &str) -> Option<&str> {
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim_matches(' '))
     }
 

@@ -24,7 +24,7 @@ pub use signature::Secret;
 /// How long a destination may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the library is asked for messages.
+/// How often the library is read for messages.
 const POLL: Duration = Duration::from_secs(1);
 
 /// The pauses after the first failed attempts. Later ones are as long as the last.
@@ -134,11 +134,17 @@ impl Webhook {
                 &self.0.delivered
             }
             (Err(cause), Some(_)) => {
-                tracing::warn!(webhook, id, attempt, cause, "message not delivered, tried again");
+                tracing::warn!(
+                    webhook,
+                    id,
+                    attempt,
+                    cause,
+                    "message not delivered, it will be sent again"
+                );
                 &self.0.failed
             }
             (Err(cause), None) => {
-                tracing::error!(webhook, id, attempt, cause, "message given up after 24 hours");
+                tracing::error!(webhook, id, attempt, cause, "message given up");
                 &self.0.given_up
             }
         };

@@ -18,7 +18,7 @@ let collections = null;
 let problem = null;
 
 const pathOf = ({ name, owner }) =>
-  `/api/collections/${encodeURIComponent(name)}${owner ? `?owner=${encodeURIComponent(owner)}` : ''}`;
+  `/api/collections/${encodeURIComponent(name)}?owner=${encodeURIComponent(owner ?? '')}`;
 
 function shown() {
   if (problem) return html`<h1>Collections</h1>${errorView(problem, read)}`;

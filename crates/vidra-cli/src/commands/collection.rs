@@ -281,10 +281,10 @@ async fn run_sync(args: &SyncArgs, context: &mut CommandContext) -> Result<(), F
     if args.detach {
         return context.output.answer("", &body, jobs::job);
     }
-    let JobView { id, .. } = read(&body)?;
+    let JobView { id, units, .. } = read(&body)?;
     context.output.notice(&format!("sync is job {id}"));
     let config = args.common.common.service.worker_config();
-    Follower::of_new_job(id, config).run(context).await
+    Follower::paying(id, units, config).run(context).await
 }
 
 async fn change(args: &NameArgs, verb: &str) -> Result<(), Failure> {

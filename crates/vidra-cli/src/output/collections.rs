@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
+use vidra::QuotaDay;
 
 use super::cards::{joined, or_nothing};
 use super::jobs::minute;
@@ -114,7 +116,8 @@ impl CollectionView {
     }
 
     fn units_today(&self) -> u64 {
-        self.units.first().map_or(0, |day| day.units)
+        let today = QuotaDay::of(Timestamp::now()).date;
+        self.units.iter().find(|it| it.day == today).map_or(0, |it| it.units)
     }
 }
 
@@ -189,7 +192,7 @@ pub(crate) fn videos(all: &[VideoView], width: Option<usize>) -> String {
             video
                 .published_at
                 .as_deref()
-                .map(|at| at[..10.min(at.len())].to_owned())
+                .map(|at| at.get(..10).unwrap_or(at).to_owned())
                 .unwrap_or_default()
         })
         .word("reason", |video| video.reason.clone().unwrap_or_default())

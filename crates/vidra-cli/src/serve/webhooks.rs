@@ -16,6 +16,7 @@ pub(crate) struct WebhookArgs {
     #[arg(
         long,
         env = "VIDRA_WEBHOOK",
+        hide_env_values = true,
         value_name = "NAME=URL",
         value_delimiter = ' ',
         requires = "webhook_secrets_file"

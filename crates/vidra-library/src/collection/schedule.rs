@@ -20,8 +20,8 @@ const LATE_CAPTIONS: [Duration; 5] = [
 /// How often a video is tried if YouTube fails.
 const MOST_TRIES: u32 = 20;
 
-/// How old the look at a source may become that would find what its feed or its number does not show.
-pub(crate) const LONGEST_LOOK: Duration = DAY;
+/// The longest time between two checks of a channel beside its feed.
+pub(crate) const LONGEST_CHECK: Duration = DAY;
 
 /// How old the list of a channel may become. On the days between, the number of its videos replaces the list.
 pub(crate) const LONGEST_CHANNEL_LIST: Duration = Duration::from_secs(48 * 3600);
@@ -45,7 +45,7 @@ pub(crate) fn next_sync(number: i64, every: Duration, now: Timestamp) -> Timesta
     Timestamp::from_millisecond(next).unwrap_or(Timestamp::MAX)
 }
 
-/// Whether a look has to be repeated in this sync, because it would be older than `longest` in the next one.
+/// Whether a check has to be repeated in this sync, because it would be older than `longest` in the next one.
 pub(crate) fn is_due(
     last: Option<Timestamp>,
     longest: Duration,
@@ -59,9 +59,9 @@ pub(crate) fn is_due(
 }
 
 /// When the list of a channel counts as read after its first time. The lists of many channels are spread over the time
-/// until the next look.
+/// until the next check.
 pub(crate) fn first_list_at(source: i64, now: Timestamp) -> Timestamp {
-    let most = LONGEST_CHANNEL_LIST - LONGEST_LOOK;
+    let most = LONGEST_CHANNEL_LIST - LONGEST_CHECK;
     let earlier = (most.as_millis() as u64).saturating_mul(source.rem_euclid(8) as u64) / 8;
     now.checked_sub(Duration::from_millis(earlier)).unwrap_or(now)
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_due_before_a_day_has_passed() {
+    fn a_check_is_due_before_a_day_has_passed() {
         let table = [
             (None, 24, 6, true),
             (Some(-18), 24, 6, false),

@@ -170,8 +170,9 @@ impl Library {
         self.database().write(move |it| transcripts::keep(it, &new, &request, now)).await
     }
 
-    /// Removes what is left of deleted jobs, expired dates of the Data API and idempotency keys, and at most 100 transcripts that were stored before
-    /// `older_than`. Returns the number of removed transcripts: if there are any, call it again.
+    /// Removes what is left of deleted jobs and collections, everything that has expired (values of the Data API,
+    /// idempotency keys, jobs of collections, units and messages of past days), and at most 100 transcripts that were
+    /// stored before `older_than`. Returns the number of removed transcripts: if there are any, call it again.
     ///
     /// # Errors
     ///

@@ -31,13 +31,11 @@ impl Library {
         let max_collections = self.limits().collections;
         let new = NewCollection { owner, name, request, sources, max_collections };
         let now = self.now();
-        let write = move |it: &_| {
-            let (row, is_new) = collections::put(it, &new, now)?;
-            Ok((collections::details(it, row).map_err(jobs::error)?, is_new))
-        };
-        let put = self.database().try_write(write).await?;
+        let (owner, name) = (new.owner.clone(), new.name.clone());
+        let write = move |it: &_| collections::put(it, &new, now);
+        let is_new = self.database().try_write(write).await?;
         self.changes().wake_worker();
-        Ok(put)
+        Ok((self.collection(&owner, &name).await?, is_new))
     }
 
     /// Finds a collection of an owner, with its sources.
@@ -99,8 +97,8 @@ impl Library {
         let query = VideoQuery { state, reason, after, limit: limit + 1 };
         let (owner, name) = (owner.to_owned(), name.clone());
         let read = move |it: &_| {
-            let row = collections::find(it, &owner, &name)?;
-            collections::videos(it, row.number, query).map_err(jobs::error)
+            let number = collections::number_of(it, &owner, &name)?;
+            collections::videos(it, number, query).map_err(jobs::error)
         };
         let mut videos = self.database().try_read(read).await?;
         let has_more = videos.len() > limit;
@@ -118,10 +116,8 @@ impl Library {
     /// [`Reason::CollectionNotFound`](vidra::Reason::CollectionNotFound).
     pub async fn sync_collection(&self, owner: &str, name: &CollectionName) -> Result<Job> {
         let (owner, name, now) = (owner.to_owned(), name.clone(), self.now());
-        let write = move |it: &_| {
-            let row = collections::find(it, &owner, &name)?;
-            Ok(sync::start(it, row.number, now)?.job)
-        };
+        let write =
+            move |it: &_| Ok(sync::start(it, collections::number_of(it, &owner, &name)?, now)?.job);
         let job = self.database().try_write(write).await?;
         self.changes().note_request(job.id);
         Ok(job)
@@ -159,16 +155,14 @@ impl Library {
         name: &CollectionName,
         is_paused: bool,
     ) -> Result<CollectionDetails> {
-        let (owner, name, now) = (owner.to_owned(), name.clone(), self.now());
+        let (of, named, now) = (owner.to_owned(), name.clone(), self.now());
         let write = move |it: &_| {
-            let row = collections::find(it, &owner, &name)?;
-            collections::set_paused(it, row.number, is_paused, None, now).map_err(jobs::error)?;
-            let row = collections::find(it, &owner, &name)?;
-            collections::details(it, row).map_err(jobs::error)
+            let number = collections::number_of(it, &of, &named)?;
+            collections::set_paused(it, number, is_paused, None, now).map_err(jobs::error)
         };
-        let details = self.database().try_write(write).await?;
+        self.database().try_write(write).await?;
         self.changes().wake_worker();
-        Ok(details)
+        self.collection(owner, name).await
     }
 
     /// Deletes a collection and its jobs. Its transcripts stay in the library.
@@ -179,8 +173,8 @@ impl Library {
     pub async fn delete_collection(&self, owner: &str, name: &CollectionName) -> Result<()> {
         let (owner, name) = (owner.to_owned(), name.clone());
         let write = move |it: &_| {
-            let row = collections::find(it, &owner, &name)?;
-            collections::delete(it, row.number).map_err(jobs::error)
+            let number = collections::number_of(it, &owner, &name)?;
+            collections::delete(it, number).map_err(jobs::error)
         };
         self.database().try_write(write).await?;
         self.changes().wake_worker();

@@ -88,7 +88,7 @@ fn units(connection: &Connection, collection: i64) -> rusqlite::Result<Vec<DayUn
 }
 
 /// Whether a collection has used up its units of one day.
-pub(super) fn is_over_budget(
+pub(crate) fn is_over_budget(
     connection: &Connection,
     collection: i64,
     day: &str,
@@ -140,9 +140,29 @@ pub(crate) fn find(
             it.query_row(params![owner, name.as_str()], |row| read(connection, row)).optional()
         })
         .map_err(sql)?;
-    let missing =
-        || Error::new(Reason::CollectionNotFound, format!("There is no collection {name}"));
-    found.ok_or_else(missing)
+    found.ok_or_else(|| not_found(name))
+}
+
+/// The number of a collection of an owner.
+///
+/// # Errors
+///
+/// [`Reason::CollectionNotFound`].
+pub(crate) fn number_of(
+    connection: &Connection,
+    owner: &str,
+    name: &CollectionName,
+) -> Result<i64> {
+    let query = "SELECT number FROM collections WHERE owner = ? AND name = ? AND NOT is_deleted";
+    let found = connection
+        .prepare_cached(query)
+        .and_then(|mut it| it.query_row(params![owner, name.as_str()], |row| row.get(0)).optional())
+        .map_err(sql)?;
+    found.ok_or_else(|| not_found(name))
+}
+
+fn not_found(name: &CollectionName) -> Error {
+    Error::new(Reason::CollectionNotFound, format!("There is no collection {name}"))
 }
 
 /// A collection with its sources.
@@ -188,7 +208,7 @@ pub(crate) fn set_paused(
     let update = "UPDATE collections SET is_paused = ?, pause_reason = ? WHERE number = ? AND NOT is_deleted";
     connection.execute(update, params![is_paused, why.map(Reason::code), number])?;
     let change = if is_paused { jobs::Change::Pause } else { jobs::Change::Resume };
-    for job in unfinished_syncs(connection, number)? {
+    for job in unfinished_jobs(connection, number)? {
         let id = jobs::by_number(connection, job)?.job.id;
         // It is unfinished, so that both changes are possible.
         let _ = jobs::change(connection, id, None, change, now);
@@ -197,7 +217,7 @@ pub(crate) fn set_paused(
 }
 
 /// The jobs of a collection that have not ended.
-pub(super) fn unfinished_syncs(connection: &Connection, number: i64) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn unfinished_jobs(connection: &Connection, number: i64) -> rusqlite::Result<Vec<i64>> {
     let query = "SELECT number FROM jobs WHERE collection = ? AND NOT is_deleted
         AND state NOT IN ('completed', 'cancelled', 'failed')";
     let mut query = connection.prepare_cached(query)?;

@@ -12,14 +12,15 @@ mod step;
 mod verify;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use vidra::{ChannelId, PlaylistId, VideoId};
 
-use super::collections;
-use crate::collection::CollectionRequest;
+use super::leases::Lease;
+use super::listing::{self, Charge};
+use super::sync;
 
 pub(crate) use counts::{
-    ChannelLook, PlaylistLook, set_channel, set_channel_counts, set_playlist_counts,
+    ChannelFacts, PlaylistFacts, set_channel, set_channel_counts, set_playlist_counts,
 };
 pub(crate) use feeds::{add_feed, replace_feeds};
 pub(crate) use found::FoundVideo;
@@ -63,26 +64,37 @@ pub(crate) enum Step {
     Verify(Vec<VideoId>),
 }
 
-/// A collection while it is synced.
-#[derive(Debug, Clone)]
-pub(crate) struct Synced {
-    pub(crate) request: CollectionRequest,
-    /// Whether it has used up its units of this day.
-    pub(crate) is_over_budget: bool,
+/// Whether the sync of a lease goes on: the lease is valid, and nobody has paused or ended the job.
+pub(crate) fn is_active(connection: &Connection, lease: &Lease) -> rusqlite::Result<bool> {
+    let active = "SELECT EXISTS (SELECT 1 FROM sources JOIN jobs ON jobs.number = sources.job
+        WHERE job = ? AND position = ? AND lease = ? AND state IN ('queued', 'listing', 'running', 'waiting'))";
+    let parameters = params![lease.job, lease.position, lease.fence];
+    connection.prepare_cached(active)?.query_row(parameters, |row| row.get(0))
 }
 
-/// Reads the options of a collection, and whether it may spend units on this day. `None` if it was deleted.
-pub(crate) fn synced(
+/// Ends the source of a sync, unless it has got more tasks meanwhile.
+pub(crate) fn end(
     connection: &Connection,
+    lease: &Lease,
     collection: i64,
-    day: &str,
-) -> rusqlite::Result<Option<Synced>> {
-    let options = "SELECT options FROM collections WHERE number = ? AND NOT is_deleted";
-    let options: Option<String> =
-        connection.prepare_cached(options)?.query_row([collection], |row| row.get(0)).optional()?;
-    let Some(options) = options else { return Ok(None) };
-    let is_over_budget = collections::is_over_budget(connection, collection, day)?;
-    Ok(Some(Synced { request: CollectionRequest::from_stored(&options), is_over_budget }))
+    is_feeds: bool,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let left = "SELECT count(*) FROM collection_sources WHERE collection = ? AND task IS NOT NULL
+        AND (task IN ('feed', 'feed_count')) = ?";
+    let mut left = connection.prepare_cached(left)?;
+    let mut has_left = |of_feeds: bool| {
+        left.query_row(params![collection, of_feeds], |row| row.get::<_, i64>(0)).map(|it| it > 0)
+    };
+    if has_left(is_feeds)? {
+        return listing::postpone_source(connection, lease, Charge::default(), now, false);
+    }
+    if is_feeds && has_left(false)? {
+        // A sync that read the feeds again may have ended its lists before.
+        let open = "UPDATE sources SET is_listed = 0 WHERE job = ? AND kind = ?";
+        connection.execute(open, params![lease.job, sync::LISTS])?;
+    }
+    listing::end_source(connection, lease, now)
 }
 
 const SOURCE: &str =
@@ -178,7 +190,7 @@ fn videos_to_verify(
             .collect::<rusqlite::Result<Vec<(String, i64)>>>()
     };
     let doubted = "SELECT video, doubted_at FROM collection_videos
-        WHERE collection = ?1 AND doubted_at IS NOT NULL AND ?2 = ?2 ORDER BY doubted_at LIMIT ?3";
+        WHERE collection = ?1 AND doubted_at <= ?2 ORDER BY doubted_at LIMIT ?3";
     let doubted = waiting(doubted, MAX_IDS)?;
     let due = "SELECT id, refresh_at FROM videos WHERE refresh_at <= ?2 AND id IN
             (SELECT video FROM collection_videos WHERE collection = ?1 AND state <> 3 AND doubted_at IS NULL)

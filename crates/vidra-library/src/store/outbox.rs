@@ -112,7 +112,7 @@ fn note_sync(connection: &Connection, collection: i64, job: i64, at: i64) -> rus
     add(connection, webhook, "collection.updated", &news, at)
 }
 
-/// The jobs that have waited for five minutes, and whose webhook does not know. A wait for the pace is a part of running.
+/// The jobs that wait, and whose webhook does not know. A wait for the pace is a part of running.
 const LONG_WAITS: &str =
     "state = 'waiting' AND webhook IS NOT NULL AND NOT is_wait_sent AND wait_reason <> 'paced'";
 

@@ -9,7 +9,7 @@ use super::error::sql;
 use super::items::{self, NewItem};
 use super::jobs::{self, JobRow, NewRow, timestamp};
 use crate::collection::schedule::{
-    LONGEST_CHANNEL_LIST, LONGEST_LOOK, is_due, longest_playlist_list, next_sync,
+    LONGEST_CHANNEL_LIST, LONGEST_CHECK, is_due, longest_playlist_list, next_sync,
 };
 use crate::job::JobId;
 
@@ -39,14 +39,16 @@ pub(crate) struct Due {
 /// The collections that are due at `now`. Without any, the one that is due next.
 pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Due>> {
     let at = now.as_millisecond();
-    let syncs =
-        "SELECT number, owner, next_sync, 0 FROM collections WHERE NOT is_paused AND NOT is_deleted
-        ORDER BY next_sync LIMIT 100";
-    let retries = "SELECT number, owner, max(retried_at + ?,
-            (SELECT min(next_try) FROM collection_videos WHERE collection = collections.number AND next_try IS NOT NULL)) AS due, 1
+    // A time that lies before the last sync comes from a clock that was set back.
+    let syncs = "SELECT number, owner, iif(coalesce(synced_at, 0) > ?1, 0, next_sync) AS due, 0 FROM collections
+        WHERE NOT is_paused AND NOT is_deleted AND ?2 > 0 ORDER BY due LIMIT 100";
+    // Not while another job tries videos again. A sync can wait for days, and does not prevent it.
+    let retries = "SELECT number, owner, iif(retried_at > ?1, 0, max(retried_at + ?2, (SELECT min(next_try) FROM collection_videos
+            WHERE collection = collections.number AND next_try IS NOT NULL))) AS due, 1
         FROM collections WHERE NOT is_paused AND NOT is_deleted AND due IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection = collections.number AND NOT is_deleted
-                AND state NOT IN ('completed', 'cancelled', 'failed'))
+            AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection = collections.number
+                AND state NOT IN ('completed', 'cancelled', 'failed')
+                AND NOT EXISTS (SELECT 1 FROM sources WHERE job = jobs.number))
         ORDER BY due LIMIT 100";
     let read = |row: &rusqlite::Row| {
         Ok(Due {
@@ -56,12 +58,13 @@ pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<V
             retries_only: row.get(3)?,
         })
     };
-    let mut all: Vec<Due> =
-        connection.prepare_cached(syncs)?.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
-    let retries = connection
-        .prepare_cached(retries)?
-        .query_map([RETRY_INTERVAL_MS], read)?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let rows = |query: &str| {
+        connection
+            .prepare_cached(query)?
+            .query_map(params![at, RETRY_INTERVAL_MS], read)?
+            .collect::<rusqlite::Result<Vec<Due>>>()
+    };
+    let (mut all, retries) = (rows(syncs)?, rows(retries)?);
     let is_due = |due: &Due| due.at.as_millisecond() <= at;
     // A sync also tries videos again.
     let syncing: Vec<i64> = all.iter().filter(|it| is_due(it)).map(|it| it.collection).collect();
@@ -79,7 +82,7 @@ pub(crate) fn start_due(
     now: Timestamp,
 ) -> Result<Option<JobId>> {
     let at = now.as_millisecond();
-    let still = "SELECT next_sync <= ?2, retried_at + ?3 <= ?2 FROM collections
+    let still = "SELECT next_sync <= ?2 OR coalesce(synced_at, 0) > ?2, retried_at + ?3 <= ?2 OR retried_at > ?2 FROM collections
         WHERE number = ?1 AND NOT is_paused AND NOT is_deleted";
     let still: Option<(bool, bool)> = connection
         .query_row(still, params![due.collection, at, RETRY_INTERVAL_MS], |row| {
@@ -98,35 +101,44 @@ pub(crate) fn start_due(
 /// Starts a sync of a collection. If one is still running, it reads the feeds again, and there is no second one.
 pub(crate) fn start(connection: &Connection, collection: i64, now: Timestamp) -> Result<JobRow> {
     let row = collections::by_number(connection, collection).map_err(sql)?;
-    let job = match collections::unfinished_syncs(connection, collection).map_err(sql)?.first() {
+    let (at, every) = (now.as_millisecond(), row.collection.options.every);
+    let next = next_sync(collection, every, now).as_millisecond();
+    assign_tasks(connection, &row, now).map_err(sql)?;
+    let job = match unfinished_sync(connection, collection).map_err(sql)? {
         Some(job) => {
-            reopen(connection, &row, *job, now).map_err(sql)?;
-            *job
+            reopen(connection, job, now)?;
+            job
         }
         None => {
-            assign_tasks(connection, &row, now).map_err(sql)?;
-            insert(connection, &row, true, now)?
+            let job = insert(connection, &row, true, now)?;
+            let synced = "UPDATE collections SET synced_at = ?, sync_job = ? WHERE number = ?";
+            connection.execute(synced, params![at, job, collection]).map_err(sql)?;
+            job
         }
     };
-    let every = row.collection.options.every;
-    let next = next_sync(collection, every, now).as_millisecond();
     let update =
-        "UPDATE collections SET next_sync = ?, synced_at = ?3, sync_job = ?4 WHERE number = ?2";
-    connection
-        .execute(update, params![next, collection, now.as_millisecond(), job])
-        .map_err(sql)?;
+        "UPDATE collections SET next_sync = ?, synced_at = min(synced_at, ?) WHERE number = ?";
+    connection.execute(update, params![next, at, collection]).map_err(sql)?;
     jobs::by_number(connection, job).map_err(sql)
 }
 
-/// Starts a job that tries videos of a collection again. `None` if there are none, or if a sync runs.
-fn retry(connection: &Connection, collection: i64, now: Timestamp) -> Result<Option<JobRow>> {
-    if !collections::unfinished_syncs(connection, collection).map_err(sql)?.is_empty() {
-        return Ok(None);
+/// The sync of a collection that has not ended: a job with sources.
+fn unfinished_sync(connection: &Connection, collection: i64) -> rusqlite::Result<Option<i64>> {
+    for job in collections::unfinished_jobs(connection, collection)? {
+        let has_sources = "SELECT EXISTS (SELECT 1 FROM sources WHERE job = ?)";
+        if connection.prepare_cached(has_sources)?.query_row([job], |row| row.get(0))? {
+            return Ok(Some(job));
+        }
     }
+    Ok(None)
+}
+
+/// Starts a job that tries videos of a collection again. `None` if there are none.
+fn retry(connection: &Connection, collection: i64, now: Timestamp) -> Result<Option<JobRow>> {
     let row = collections::by_number(connection, collection).map_err(sql)?;
     let noted = "UPDATE collections SET retried_at = ? WHERE number = ?";
     connection.execute(noted, params![now.as_millisecond(), collection]).map_err(sql)?;
-    if videos_to_try(connection, collection, now).map_err(sql)?.is_empty() {
+    if videos_to_try(connection, collection, false, now).map_err(sql)?.is_empty() {
         return Ok(None);
     }
     let job = insert(connection, &row, false, now)?;
@@ -153,7 +165,7 @@ fn insert(
         if finds_videos {
             add_sources(connection, job, row.number)?;
         }
-        let videos = videos_to_try(connection, row.number, now)?;
+        let videos = videos_to_try(connection, row.number, finds_videos, now)?;
         items::add(connection, job, None, videos.into_iter().map(NewItem::pending), at)?;
         jobs::begin_row(connection, job, at)?;
         Ok(job)
@@ -161,44 +173,49 @@ fn insert(
     insert().map_err(sql)
 }
 
-/// Adds the two sources of a sync, unless it has them.
+/// Adds the two sources of a sync.
 fn add_sources(connection: &Connection, job: i64, collection: i64) -> rusqlite::Result<()> {
-    let source = "INSERT OR IGNORE INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)";
+    let source = "INSERT INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)";
     for (position, kind) in [(1, FEEDS), (2, LISTS)] {
         connection.execute(source, params![job, position, kind, collection.to_string()])?;
     }
     Ok(())
 }
 
-/// The videos that were not tried, and those that are due to be tried again.
+/// The longest time until a video is tried again. A later one comes from a clock that was set back.
+const LONGEST_PAUSE_MS: i64 = 8 * 24 * 3600 * 1000;
+
+/// The videos that are due to be tried again, and with `untried` those that were not tried. Videos that another job of
+/// the collection will fetch are left out.
 fn videos_to_try(
     connection: &Connection,
     collection: i64,
+    untried: bool,
     now: Timestamp,
 ) -> rusqlite::Result<Vec<VideoId>> {
-    let query = "SELECT video FROM collection_videos
-        WHERE collection = ?1 AND (state = 0 OR (next_try IS NOT NULL AND next_try <= ?2))
-        ORDER BY number DESC LIMIT ?3";
+    let query = "SELECT video FROM collection_videos AS it WHERE collection = ?1
+            AND (next_try <= ?2 OR next_try > ?2 + ?3 OR (?4 AND state = 0))
+            AND NOT EXISTS (SELECT 1 FROM items WHERE items.video = it.video AND items.state = 0 AND items.job IN
+                (SELECT number FROM jobs WHERE collection = ?1 AND state NOT IN ('completed', 'cancelled', 'failed')))
+        ORDER BY number DESC LIMIT ?5";
     let mut query = connection.prepare_cached(query)?;
-    let parameters = params![collection, now.as_millisecond(), MOST_RETRIES];
+    let parameters =
+        params![collection, now.as_millisecond(), LONGEST_PAUSE_MS, untried, MOST_RETRIES];
     let rows = query.query_map(parameters, |row| row.get::<_, String>(0))?;
     let known = |row: rusqlite::Result<String>| row.map(|id| VideoId::parse(&id).ok()).transpose();
     rows.filter_map(known).collect()
 }
 
-/// Makes a running sync read the feeds again, for example while it waits for the quota.
-fn reopen(
-    connection: &Connection,
-    row: &CollectionRow,
-    job: i64,
-    now: Timestamp,
-) -> rusqlite::Result<()> {
-    assign_tasks(connection, row, now)?;
-    add_sources(connection, job, row.number)?;
-    let open = "UPDATE sources SET is_listed = 0 WHERE job = ? AND lease IS NULL";
-    connection.execute(open, [job])?;
-    connection.execute("UPDATE jobs SET is_listed = 0 WHERE number = ?", [job])?;
-    Ok(())
+/// Makes a running sync read the feeds again, for example while it waits for the quota. A paused one continues.
+fn reopen(connection: &Connection, job: i64, now: Timestamp) -> Result<()> {
+    let id = jobs::by_number(connection, job).map_err(sql)?.job.id;
+    let open = || {
+        let open = "UPDATE sources SET is_listed = 0 WHERE job = ? AND lease IS NULL";
+        connection.execute(open, [job])?;
+        connection.execute("UPDATE jobs SET is_listed = 0 WHERE number = ?", [job])
+    };
+    open().map_err(sql)?;
+    jobs::change(connection, id, None, jobs::Change::Resume, now).map(drop)
 }
 
 /// Assigns the work of a sync to each source that has none.
@@ -212,7 +229,8 @@ fn assign_tasks(
         WHERE collection = ? AND task IS NULL";
     let mut idle = connection.prepare_cached(idle)?;
     let mut rows = idle.query([row.number])?;
-    let assign = "UPDATE collection_sources SET task = ? WHERE number = ?";
+    // A list that was read once begins at its first page again.
+    let assign = "UPDATE collection_sources SET task = ?, cursor = iif(is_listed, NULL, cursor) WHERE number = ?";
     let mut assign = connection.prepare_cached(assign)?;
     while let Some(source) = rows.next()? {
         let kind: String = source.get("kind")?;
@@ -224,7 +242,7 @@ fn assign_tasks(
         let task = match &*kind {
             "channel" | "playlist" if !is_listed => "whole",
             "channel" if is_due(paged, LONGEST_CHANNEL_LIST, every, now) => "audit",
-            "channel" if is_due(audited, LONGEST_LOOK, every, now) => "feed_count",
+            "channel" if is_due(audited, LONGEST_CHECK, every, now) => "feed_count",
             "channel" => "feed",
             "playlist" if is_due(paged, longest_list, every, now) => "whole",
             "playlist" => "count",

@@ -16,11 +16,12 @@ use super::feed_pace::FeedPace;
 use super::resources::Blocked;
 use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
-use crate::collection::{CollectionRequest, search_query};
+use crate::collection::search_query;
 use crate::job::{Failure, JobSource};
 use crate::library::Library;
+use crate::store::collections;
 use crate::store::discovery::{
-    self, ChannelLook, FoundVideo, PageOfEntries, PlaylistLook, Step, TaskSource,
+    self, ChannelFacts, FoundVideo, PageOfEntries, PlaylistFacts, Step, TaskSource,
 };
 use crate::store::leases::{Lease, LeasedSource, Work};
 use crate::store::listing::{self, Charge};
@@ -31,8 +32,8 @@ const CALLS_OF_A_TURN: usize = 20;
 /// How many feeds one task reads before other jobs have a turn.
 const FEEDS_OF_A_TURN: usize = 100;
 
-/// How long a task waits that cannot read the library.
-const DISK_PAUSE: Duration = Duration::from_secs(30);
+/// How long a sync waits whose library cannot be used.
+const PAUSE: Duration = Duration::from_secs(300);
 
 /// How many results a search has.
 const SEARCH_RESULTS: usize = 50;
@@ -43,7 +44,6 @@ pub(super) struct Task {
     vidra: Vidra,
     owner: String,
     lease: Lease,
-    attempts: u32,
     collection: i64,
     follows_deletions: bool,
     pace: FeedPace,
@@ -56,9 +56,9 @@ pub(super) struct Task {
 
 /// The result of a step.
 enum Outcome {
-    Channel(ChannelLook),
-    Channels(Vec<Option<ChannelLook>>),
-    Playlists(Vec<PlaylistLook>),
+    Channel(ChannelFacts),
+    Channels(Vec<Option<ChannelFacts>>),
+    Playlists(Vec<PlaylistFacts>),
     Page(PageOfEntries),
     Videos(Vec<FoundVideo>),
 }
@@ -79,7 +79,6 @@ impl Task {
             vidra: payer.in_background(worker.config.reserve_units),
             owner,
             lease: source.lease,
-            attempts: source.attempts,
             collection,
             follows_deletions: worker.config.follows_deletions,
             pace: worker.feed_pace.clone(),
@@ -91,19 +90,27 @@ impl Task {
 
     /// Reads the feeds of channels, which cost nothing.
     pub(super) async fn read_feeds(self) {
-        let collection = self.collection;
+        let (lease, collection) = (self.lease, self.collection);
         for _ in 0..FEEDS_OF_A_TURN {
-            let next = move |it: &_| discovery::next_feed(it, collection);
+            let next = move |it: &_| {
+                Ok((discovery::is_active(it, &lease)?, discovery::next_feed(it, collection)?))
+            };
             match self.library.database().read(next).await {
-                Ok(Some(source)) => self.read_feed(source).await,
-                Ok(None) => return self.end().await,
+                Ok((true, Some(source))) => {
+                    if !self.read_feed(source).await {
+                        return self.pause().await;
+                    }
+                }
+                Ok((true, None)) => return self.end(true).await,
+                Ok((false, _)) => break,
                 Err(_) => return self.pause().await,
             }
         }
         self.postpone(Charge::default(), Timestamp::UNIX_EPOCH).await;
     }
 
-    async fn read_feed(&self, source: TaskSource) {
+    /// Reads one feed. Returns whether its result is stored.
+    async fn read_feed(&self, source: TaskSource) -> bool {
         self.pace.wait().await;
         let feed = async {
             let channel = source.channel.clone().ok_or_else(|| Error::internal("no channel id"))?;
@@ -117,13 +124,13 @@ impl Task {
                 self.store(move |it, now| {
                     discovery::add_feed(it, &lease, collection, &source, &videos, now)
                 })
-                .await;
+                .await
             }
             Err(error) => {
                 // While YouTube limits feeds, or all of them fail, the others are not tried either.
                 let only = (error.reason() != Reason::Failing).then_some(source.number);
                 self.store(move |it, _| discovery::replace_feeds(it, &lease, collection, only))
-                    .await;
+                    .await
             }
         }
     }
@@ -131,30 +138,31 @@ impl Task {
     /// Makes the calls to the Data API.
     pub(super) async fn read_lists(mut self) {
         for _ in 0..CALLS_OF_A_TURN {
-            let (collection, verifies, now) = (self.collection, self.verifies, self.library.now());
-            let day = QuotaDay::of(now);
+            let (lease, collection, verifies) = (self.lease, self.collection, self.verifies);
+            let now = self.library.now();
             let read = move |it: &_| {
-                let synced = discovery::synced(it, collection, &day.date)?;
-                Ok((synced, discovery::next_step(it, collection, verifies, now)?))
+                // The planner continues a sync without units on the next day.
+                let is_active = discovery::is_active(it, &lease)?
+                    && !collections::is_over_budget(it, collection, &QuotaDay::of(now).date)?;
+                Ok((is_active, discovery::next_step(it, collection, verifies, now)?))
             };
-            let (synced, step) = match self.library.database().read(read).await {
-                Ok((Some(synced), Some(step))) => (synced, step),
-                Ok(_) => return self.end().await,
+            match self.library.database().read(read).await {
+                Ok((true, Some(step))) => match self.take(step).await {
+                    Some(true) => {}
+                    Some(false) => return,
+                    None => return self.pause().await,
+                },
+                Ok((true, None)) => return self.end(false).await,
+                Ok((false, _)) => break,
                 Err(_) => return self.pause().await,
-            };
-            if synced.is_over_budget {
-                // The planner continues it on the next day.
-                break;
-            }
-            if !self.take(step, synced.request).await {
-                return;
             }
         }
         self.postpone(Charge::default(), Timestamp::UNIX_EPOCH).await;
     }
 
-    /// Makes one call, and stores its result. Returns whether the next one can follow.
-    async fn take(&mut self, step: Step, request: CollectionRequest) -> bool {
+    /// Makes one call, and stores its result. Returns whether the next one can follow, and `None` if the result cannot be
+    /// stored.
+    async fn take(&mut self, step: Step) -> Option<bool> {
         let metered = self.vidra.metered();
         let fetched = AssertUnwindSafe(fetch(&metered, &step)).catch_unwind().await;
         let fetched = fetched.unwrap_or_else(|_| Err(panicked()));
@@ -162,80 +170,71 @@ impl Task {
         self.calls += 1;
         let charge = Charge { call: self.calls, units, at: self.library.now() };
         match fetched {
-            Ok(outcome) => {
-                self.store_outcome(step, outcome, charge, request).await;
-                true
-            }
+            Ok(outcome) => self.store_outcome(step, outcome, charge).await.then_some(true),
             Err(error) => self.fail(step, charge, &error).await,
         }
     }
 
-    async fn store_outcome(
-        &self,
-        step: Step,
-        outcome: Outcome,
-        charge: Charge,
-        request: CollectionRequest,
-    ) {
+    async fn store_outcome(&self, step: Step, outcome: Outcome, charge: Charge) -> bool {
         let (lease, collection, follows) = (self.lease, self.collection, self.follows_deletions);
         match (step, outcome) {
-            (Step::Resolve(source), Outcome::Channel(look)) => {
-                self.store(move |it, _| discovery::set_channel(it, &lease, charge, &source, &look))
-                    .await;
-            }
-            (Step::CountChannels(channels), Outcome::Channels(looks)) => {
-                let looks: Vec<_> =
-                    channels.into_iter().map(|(source, _)| source).zip(looks).collect();
+            (Step::Resolve(source), Outcome::Channel(facts)) => {
                 self.store(move |it, now| {
-                    discovery::set_channel_counts(it, &lease, charge, &looks, now)
+                    discovery::set_channel(it, &lease, charge, &source, &facts, now)
                 })
-                .await;
+                .await
             }
-            (Step::CountPlaylists(playlists), Outcome::Playlists(looks)) => {
-                let looks: Vec<_> =
-                    playlists.into_iter().map(|(source, _)| source).zip(looks).collect();
+            (Step::CountChannels(channels), Outcome::Channels(facts)) => {
+                let facts: Vec<_> =
+                    channels.into_iter().map(|(source, _)| source).zip(facts).collect();
                 self.store(move |it, now| {
-                    discovery::set_playlist_counts(it, &lease, charge, &looks, now)
+                    discovery::set_channel_counts(it, &lease, charge, &facts, now)
                 })
-                .await;
+                .await
+            }
+            (Step::CountPlaylists(playlists), Outcome::Playlists(facts)) => {
+                let facts: Vec<_> =
+                    playlists.into_iter().map(|(source, _)| source).zip(facts).collect();
+                self.store(move |it, now| {
+                    discovery::set_playlist_counts(it, &lease, charge, &facts, now)
+                })
+                .await
             }
             (Step::Page(source), Outcome::Page(page)) => {
                 self.store(move |it, now| {
-                    let of = (collection, &request);
-                    discovery::add_page(it, &lease, charge, of, &source, &page, now)
+                    discovery::add_page(it, &lease, charge, collection, &source, &page, now)
                 })
-                .await;
+                .await
             }
             (Step::Search(source), Outcome::Videos(videos)) => {
                 self.store(move |it, now| {
-                    let of = (collection, &request);
-                    discovery::add_search(it, &lease, charge, of, &source, &videos, now)
+                    discovery::add_search(it, &lease, charge, collection, &source, &videos, now)
                 })
-                .await;
+                .await
             }
-            (Step::Verify(asked), Outcome::Videos(existing)) => {
-                let verified = discovery::Verified { asked, existing };
+            (Step::Verify(requested), Outcome::Videos(existing)) => {
+                let verified = discovery::Verified { requested, existing };
                 self.store(move |it, now| {
-                    discovery::end_verification(
-                        it, &lease, charge, collection, &verified, follows, now,
-                    )
+                    let of = (collection, &verified);
+                    discovery::end_verification(it, &lease, charge, of, follows, now)
                 })
-                .await;
+                .await
             }
             _ => unreachable!("each step has its own outcome"),
         }
     }
 
     /// Gives the sync back after an error, or gives up the sources of the step until the next sync. Returns whether the
-    /// next step can follow.
-    async fn fail(&mut self, step: Step, charge: Charge, error: &Error) -> bool {
+    /// next step can follow, and `None` if the result cannot be stored.
+    async fn fail(&mut self, step: Step, charge: Charge, error: &Error) -> Option<bool> {
         let is_search_spent = error.reason() == Reason::SearchQuotaExhausted;
-        if let (Verdict::Wait(wait), false) = (verdict(error, self.attempts), is_search_spent) {
+        // Only waits count here: a source that fails is tried again by the next sync.
+        if let (Verdict::Wait(wait), false) = (verdict(error, 0), is_search_spent) {
             // First the resource, so that nobody tries again before it is known.
             let noted = self.blocked.note_data_api(&self.library, &self.owner, error, wait).await;
             log_unless_stored(noted);
             self.postpone(charge, Timestamp::UNIX_EPOCH).await;
-            return false;
+            return Some(false);
         }
         let sources = match step {
             Step::Resolve(source) | Step::Page(source) | Step::Search(source) => vec![source],
@@ -250,18 +249,19 @@ impl Task {
         self.store(move |it, now| {
             discovery::fail_sources(it, &lease, charge, &sources, &failure, now)
         })
-        .await;
-        true
+        .await
+        .then_some(true)
     }
 
-    async fn end(&self) {
-        let lease = self.lease;
-        self.store(move |it, now| listing::end_source(it, &lease, now)).await;
+    async fn end(&self, is_feeds: bool) {
+        let (lease, collection) = (self.lease, self.collection);
+        self.store(move |it, now| discovery::end(it, &lease, collection, is_feeds, now)).await;
     }
 
-    /// Gives the sync back while the library cannot be read.
+    /// Gives the sync back for a while, because the library cannot be read or a result cannot be stored. Without a pause
+    /// the same call would be paid again and again.
     async fn pause(&self) {
-        let until = self.library.now().checked_add(DISK_PAUSE).unwrap_or(Timestamp::MAX);
+        let until = self.library.now().checked_add(PAUSE).unwrap_or(Timestamp::MAX);
         self.postpone(Charge::default(), until).await;
     }
 
@@ -270,19 +270,19 @@ impl Task {
         self.store(move |it, _| listing::postpone_source(it, &lease, charge, until, false)).await;
     }
 
-    /// Stores a result, also after the disk has failed for a while.
+    /// Stores a result, also after the disk has failed for a while. Returns `false` if it cannot be stored.
     async fn store(
         &self,
         write: impl Fn(&rusqlite::Connection, Timestamp) -> rusqlite::Result<()>
         + Clone
         + Send
         + 'static,
-    ) {
-        until_stored(self.lease, || {
+    ) -> bool {
+        let stored = until_stored(self.lease, || {
             let (write, now) = (write.clone(), self.library.now());
             self.library.database().write(move |it| write(it, now))
-        })
-        .await;
+        });
+        stored.await.is_some()
     }
 }
 
@@ -292,21 +292,21 @@ fn log_unless_stored(noted: Result<()>) {
     }
 }
 
-/// Makes the call of a step. Whatever may have changed is read past the cache.
+/// Makes the call of a step. It reads past the cache, except the first list of a channel and the lookup of a handle.
 async fn fetch(vidra: &Vidra, step: &Step) -> Result<Outcome> {
     let fresh = vidra.refreshing();
     match step {
         Step::Resolve(source) => match JobSource::from_stored(&source.kind, &source.id)? {
             JobSource::Channel(channel) => {
-                Ok(Outcome::Channel(look(vidra.channel(&channel).await?)))
+                Ok(Outcome::Channel(facts(vidra.channel(&channel).await?)))
             }
             _ => Err(Error::internal("only channels have other names")),
         },
         Step::CountChannels(channels) => {
             let ids: Vec<ChannelId> = channels.iter().map(|(_, id)| id.clone()).collect();
-            let mut found: Vec<_> = fresh.channels(&ids).await?.into_iter().map(look).collect();
+            let mut found: Vec<_> = fresh.channels(&ids).await?.into_iter().map(facts).collect();
             let mut take = |id: &ChannelId| {
-                let place = found.iter().position(|look| look.id == id.as_str())?;
+                let place = found.iter().position(|it| it.id == id.as_str())?;
                 Some(found.swap_remove(place))
             };
             Ok(Outcome::Channels(ids.iter().map(&mut take).collect()))
@@ -314,12 +314,12 @@ async fn fetch(vidra: &Vidra, step: &Step) -> Result<Outcome> {
         Step::CountPlaylists(playlists) => {
             let ids: Vec<PlaylistId> = playlists.iter().map(|(_, id)| id.clone()).collect();
             let found = fresh.playlist_infos(&ids).await?;
-            let look = |id: &PlaylistId| {
+            let of_playlist = |id: &PlaylistId| {
                 let info = found.iter().find(|info| info.id == *id);
                 let title = info.map(|info| info.title.clone());
-                PlaylistLook { title, entries: info.and_then(|info| info.item_count) }
+                PlaylistFacts { title, entries: info.and_then(|info| info.item_count) }
             };
-            Ok(Outcome::Playlists(ids.iter().map(look).collect()))
+            Ok(Outcome::Playlists(ids.iter().map(of_playlist).collect()))
         }
         Step::Page(source) => {
             let list = match (&source.channel, JobSource::from_stored(&source.kind, &source.id)?) {
@@ -350,10 +350,10 @@ async fn fetch(vidra: &Vidra, step: &Step) -> Result<Outcome> {
     }
 }
 
-fn look(channel: Channel) -> ChannelLook {
+fn facts(channel: Channel) -> ChannelFacts {
     let is_hidden = channel.hidden.contains(&HiddenCount::VideoCount);
     let videos = (!is_hidden).then_some(channel.video_count);
-    ChannelLook { id: channel.id, title: channel.name, videos }
+    ChannelFacts { id: channel.id, title: channel.name, videos }
 }
 
 fn of_feed(item: FeedItem) -> FoundVideo {

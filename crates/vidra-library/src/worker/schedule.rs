@@ -34,7 +34,11 @@ pub(super) async fn start_due(worker: &Worker) -> Result<Option<Timestamp>> {
 async fn start(worker: &Worker, due: Due, now: Timestamp) -> Result<()> {
     let (library, collection) = (&worker.library, due.collection);
     if (worker.payers)(&due.owner).is_none() {
-        tracing::warn!(owner = due.owner, "collection paused: the key of its owner was revoked");
+        tracing::warn!(
+            owner = due.owner,
+            collection,
+            "collection paused: the key of its owner was revoked"
+        );
         let why = Some(Reason::CallerKeyInvalid);
         let pause = move |it: &_| collections::set_paused(it, collection, true, why, now);
         return library.database().write(pause).await;

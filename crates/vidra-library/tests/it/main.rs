@@ -1,5 +1,6 @@
 //! The library over the simulator.
 
+mod collection_faults;
 mod collections;
 mod jobs;
 mod resources;

@@ -58,7 +58,10 @@ pub(super) async fn put_collection(
     let body = body.unwrap_or_else(|| json!({}));
     let (request, sources) = CollectionRequest::from_json(&body)?;
     caller.check_webhook(request.webhook.as_deref())?;
-    let location = format!("/api/collections/{name}");
+    let location = match owner == caller.owner {
+        true => format!("/api/collections/{name}"),
+        false => format!("/api/collections/{name}?owner={owner}"),
+    };
     let put = PutCollection { owner, name, request, sources };
     let (details, is_new) = caller.library.put_collection(put).await?;
     if !is_new {

@@ -193,12 +193,14 @@ pub(super) fn languages() -> String {
 pub(super) fn collection_source() -> String {
     let listed = source_reference();
     let listed = listed.trim_start_matches('^').trim_end_matches('$');
-    format!("^({listed}|search:[A-Za-z0-9 ]{{1,100}})$")
+    format!(
+        r"^({listed}|search:[^\u0000-\u001F\u007F-\u009F]*[^\s\u0000-\u001F\u007F-\u009F][^\u0000-\u001F\u007F-\u009F]*)$"
+    )
 }
 
 /// The time between two syncs.
 pub(super) fn interval() -> String {
-    "^((1[5-9]|[2-9][0-9])m|([1-9]|[1-9][0-9])h|([1-9]|[12][0-9]|30)d)$".to_owned()
+    "^((1[5-9]|[2-9][0-9]|[1-9][0-9]{2,3})m|([1-9][0-9]{0,2})h|([1-9]|[12][0-9]|30)d)$".to_owned()
 }
 
 /// The name of a webhook, or none.

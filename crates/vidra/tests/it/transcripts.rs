@@ -59,8 +59,8 @@ async fn every_failure_has_its_own_reason() {
         ("plOffline__", Reason::Unplayable),
         ("plEnded____", Reason::Unplayable),
         ("plUpcoming_", Reason::NotStarted),
-        ("plLiveNow__", Reason::CaptionsDisabled),
-        ("plLiveCapt_", Reason::Unplayable),
+        ("plLiveNow__", Reason::NotEnded),
+        ("plLiveCapt_", Reason::NotEnded),
         ("buAbsent___", Reason::PlatformChanged),
         ("plTryLater_", Reason::UpstreamRateLimited),
         ("plWrongVid_", Reason::PlatformChanged),
@@ -110,7 +110,6 @@ async fn unplayable_videos_have_a_specific_message() {
     let table = [
         ("plOffline__", "Broadcast is over and there is no recording of it: plOffline__"),
         ("plEnded____", "Broadcast is over and there is no recording of it: plEnded____"),
-        ("plLiveCapt_", "Captions of a broadcast cannot be read while it is live: plLiveCapt_"),
     ];
     for (id, message) in table {
         let sim = Simulator::new();

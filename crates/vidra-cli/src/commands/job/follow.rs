@@ -80,9 +80,10 @@ impl Follower {
         Self { id, no_wait, config, units_before: u64::MAX }
     }
 
-    /// Follows a job that this command has started, and reports its units as the cost of the command.
-    pub(in crate::commands) fn of_new_job(id: String, config: WorkerConfig) -> Self {
-        Self { units_before: 0, ..Self::new(id, false, config) }
+    /// Follows a job that this command has started, and reports its units as the cost of the command, except those that
+    /// it had before.
+    pub(in crate::commands) fn paying(id: String, units_before: u64, config: WorkerConfig) -> Self {
+        Self { units_before, ..Self::new(id, false, config) }
     }
 
     /// Follows the job until it ends, prints it, and turns its state into the result of the command.

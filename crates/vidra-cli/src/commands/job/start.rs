@@ -133,7 +133,7 @@ impl StartArgs {
         context.output.notice(&format!("{event} {id}"));
         let config = self.common.common.service.worker_config();
         let follower = match is_new {
-            true => Follower::of_new_job(id, config),
+            true => Follower::paying(id, 0, config),
             false => Follower::new(id, false, config),
         };
         follower.run(context).await

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 use vidra::{ChannelRef, Error, Reason, Result};
 
-use super::{CollectionRow, by_number, find};
+use super::{number_of, unfinished_jobs};
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource};
-use crate::job::JobSource;
+use crate::job::{JobSource, JobState, StateEvent};
 use crate::store::error::sql;
+use crate::store::jobs;
 
 /// A collection to create, or to replace another one of the same name.
 #[derive(Debug, Clone)]
@@ -31,20 +32,12 @@ const RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// # Errors
 ///
 /// [`Reason::TooManyCollections`].
-pub(crate) fn put(
-    connection: &Connection,
-    new: &NewCollection,
-    now: Timestamp,
-) -> Result<(CollectionRow, bool)> {
-    match find(connection, &new.owner, &new.name) {
-        Ok(old) => {
-            replace(connection, &old, new, now).map_err(sql)?;
-            Ok((by_number(connection, old.number).map_err(sql)?, false))
-        }
+pub(crate) fn put(connection: &Connection, new: &NewCollection, now: Timestamp) -> Result<bool> {
+    match number_of(connection, &new.owner, &new.name) {
+        Ok(number) => replace(connection, number, new, now).map(|()| false).map_err(sql),
         Err(error) if error.reason() == Reason::CollectionNotFound => {
             check_count(connection, new)?;
-            let number = insert(connection, new, now).map_err(sql)?;
-            Ok((by_number(connection, number).map_err(sql)?, true))
+            insert(connection, new, now).map(|()| true).map_err(sql)
         }
         Err(error) => Err(error),
     }
@@ -65,7 +58,7 @@ fn options_of(request: &CollectionRequest) -> String {
     serde_json::to_string(request).unwrap_or_default()
 }
 
-fn insert(connection: &Connection, new: &NewCollection, now: Timestamp) -> rusqlite::Result<i64> {
+fn insert(connection: &Connection, new: &NewCollection, now: Timestamp) -> rusqlite::Result<()> {
     let at = now.as_millisecond();
     let insert = "INSERT INTO collections (owner, name, options, created_at, updated_at, next_sync)
         VALUES (?1, ?2, ?3, ?4, ?4, ?4)";
@@ -75,7 +68,7 @@ fn insert(connection: &Connection, new: &NewCollection, now: Timestamp) -> rusql
     for (position, source) in (1_i64..).zip(&new.sources) {
         add_source(connection, number, position, source, at)?;
     }
-    Ok(number)
+    Ok(())
 }
 
 fn add_source(
@@ -98,7 +91,7 @@ fn add_source(
         connection.execute(listed, params![at, number])?;
         let seen = "INSERT INTO source_videos (source, video) VALUES (?, ?)";
         connection.execute(seen, params![number, id.to_string()])?;
-        let video = "INSERT OR IGNORE INTO collection_videos (collection, video, found_at) VALUES (?, ?, ?)";
+        let video = "INSERT OR IGNORE INTO collection_videos (collection, video, found_at, next_try) VALUES (?, ?, ?3, ?3)";
         connection.execute(video, params![collection, id.to_string(), at])?;
     }
     Ok(())
@@ -107,11 +100,14 @@ fn add_source(
 /// Replaces the sources and options of a collection. Videos that no source has any more leave it.
 fn replace(
     connection: &Connection,
-    old: &CollectionRow,
+    number: i64,
     new: &NewCollection,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let (number, at) = (old.number, now.as_millisecond());
+    let at = now.as_millisecond();
+    let options = "SELECT options FROM collections WHERE number = ?";
+    let options: String = connection.query_row(options, [number], |row| row.get(0))?;
+    let options = CollectionRequest::from_stored(&options);
     let before =
         "SELECT number, kind, id FROM collection_sources WHERE collection = ? ORDER BY position";
     let before: Vec<(i64, String, String)> = connection
@@ -125,8 +121,7 @@ fn replace(
     let kept: HashSet<i64> = new.sources.iter().filter_map(same).collect();
     let is_same_list = before.iter().map(|it| it.0).eq(new.sources.iter().filter_map(same))
         && before.len() == new.sources.len();
-    let options = &old.collection.options;
-    if is_same_list && *options == new.request {
+    if is_same_list && options == new.request {
         return Ok(());
     }
     for (source, _, _) in before.iter().filter(|(source, _, _)| !kept.contains(source)) {
@@ -142,10 +137,14 @@ fn replace(
         }
     }
     if options.transcript != new.request.transcript {
-        // Other captions: every video has to be tried again.
+        // Other captions: every video has to be tried again, except those that an operator removed.
+        for job in unfinished_jobs(connection, number)? {
+            let cancelled = StateEvent { state: JobState::Cancelled, waiting: None, error: None };
+            jobs::set_state(connection, job, &cancelled, at)?;
+        }
         let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 0, next_try = ?
-            WHERE collection = ? AND state <> 3";
-        connection.execute(again, params![at, number])?;
+            WHERE collection = ? AND state <> 3 AND reason IS NOT ?";
+        connection.execute(again, params![at, number, Reason::TranscriptRemoved.code()])?;
     }
     if (options.since, options.limit) != (new.request.since, new.request.limit) {
         // Videos that were left out may belong to it now.
@@ -171,5 +170,12 @@ fn remove_source(connection: &Connection, collection: i64, source: i64) -> rusql
             WHERE shown.video = collection_videos.video AND sources.collection = ?1 AND sources.number <> ?2)";
     connection.execute(videos, params![collection, source])?;
     connection.execute("DELETE FROM collection_sources WHERE number = ?", [source])?;
+    // Another `limit` or `since` makes the collection list its sources again. Videos that no source showed then are left.
+    let left = "DELETE FROM collection_videos WHERE collection = ?1
+        AND NOT EXISTS (SELECT 1 FROM collection_sources WHERE collection = ?1 AND NOT is_listed)
+        AND NOT EXISTS (SELECT 1 FROM source_videos AS shown
+            JOIN collection_sources AS sources ON sources.number = shown.source
+            WHERE shown.video = collection_videos.video AND sources.collection = ?1)";
+    connection.execute(left, [collection])?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use vidra::{Reason, VideoId};
 
 use crate::collection::schedule::{Outlook, outlook};
-use crate::collection::{CollectionVideo, Coverage, VideoState};
+use crate::collection::{CollectionRequest, CollectionVideo, Coverage, VideoState};
 use crate::job::Failure;
 use crate::store::jobs::{reason, timestamp};
 
@@ -91,7 +91,8 @@ fn read_video(row: &Row) -> rusqlite::Result<Option<(i64, CollectionVideo)>> {
     Ok(Some((row.get("number")?, video)))
 }
 
-/// Notes the end of an item for the collection that its job syncs.
+/// Notes the end of an item for the collection that its job syncs. The item of a job that began before the collection
+/// requested other captions says nothing about it, and neither does a video that an operator removed.
 pub(crate) fn note_item(
     connection: &Connection,
     job: i64,
@@ -99,33 +100,47 @@ pub(crate) fn note_item(
     failure: Option<&Failure>,
     at: i64,
 ) -> rusqlite::Result<()> {
-    let collection = "SELECT collection FROM jobs WHERE number = ?";
-    let collection: Option<i64> =
-        connection.prepare_cached(collection)?.query_row([job], |row| row.get(0))?;
-    let Some(collection) = collection else { return Ok(()) };
+    let collection = "SELECT collection, jobs.options, collections.options FROM jobs
+        JOIN collections ON collections.number = jobs.collection WHERE jobs.number = ?";
+    let collection: Option<(i64, String, String)> = connection
+        .prepare_cached(collection)?
+        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((collection, of_job, of_collection)) = collection else { return Ok(()) };
+    let requested = CollectionRequest::from_stored(&of_collection).transcript;
+    if CollectionRequest::from_stored(&of_job).transcript != requested {
+        return Ok(());
+    }
+    let removed = Reason::TranscriptRemoved.code();
     let Some(failure) = failure else {
         let done = "UPDATE collection_videos SET state = 1, reason = NULL, tries = 0, next_try = NULL, doubted_at = NULL
-            WHERE collection = ? AND video = ?";
-        connection.prepare_cached(done)?.execute(params![collection, video])?;
+            WHERE collection = ? AND video = ? AND reason IS NOT ?";
+        connection.prepare_cached(done)?.execute(params![collection, video, removed])?;
         return Ok(());
     };
-    let known =
-        "SELECT appeared_at, tries FROM collection_videos WHERE collection = ? AND video = ?";
+    let known = "SELECT appeared_at, tries FROM collection_videos
+        WHERE collection = ? AND video = ? AND reason IS NOT ?";
     let known: Option<(Option<i64>, u32)> = connection
         .prepare_cached(known)?
-        .query_row(params![collection, video], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row(params![collection, video, removed], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((appeared, tries)) = known else { return Ok(()) };
-    let (state, next) = match outlook(failure.reason, appeared.map(timestamp), tries, timestamp(at))
-    {
+    // A broadcast appears when it ends, whenever it was announced.
+    let is_broadcast = matches!(failure.reason, Reason::NotStarted | Reason::NotEnded);
+    let appeared = if is_broadcast { Some(at) } else { appeared };
+    let next = outlook(failure.reason, appeared.map(timestamp), tries, timestamp(at));
+    let (state, next) = match next {
         Outlook::Gone => (VideoState::Gone, None),
         Outlook::Never => (VideoState::Failed, None),
         Outlook::At(time) => (VideoState::Failed, Some(time.as_millisecond())),
     };
-    let update =
-        "UPDATE collection_videos SET state = ?, reason = ?, tries = tries + 1, next_try = ?
+    // The next verification removes the transcripts of a video that is gone, if the operator wants that.
+    let doubted = (state == VideoState::Gone).then_some(at);
+    let update = "UPDATE collection_videos SET state = ?, reason = ?, tries = tries + 1, next_try = ?, appeared_at = ?,
+            doubted_at = ?
         WHERE collection = ? AND video = ?";
-    let parameters = params![state.number(), failure.reason.code(), next, collection, video];
+    let code = failure.reason.code();
+    let parameters = params![state.number(), code, next, appeared, doubted, collection, video];
     connection.prepare_cached(update)?.execute(parameters)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The results of looks at channels and playlists: their numbers of videos.
+//! The numbers of videos of channels and playlists.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -15,7 +15,7 @@ const UNKNOWN: i64 = -1;
 
 /// What the Data API says about a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChannelLook {
+pub(crate) struct ChannelFacts {
     pub(crate) id: String,
     pub(crate) title: String,
     /// `None` if YouTube hides it.
@@ -28,18 +28,25 @@ pub(crate) fn set_channel(
     lease: &Lease,
     charge: Charge,
     source: &TaskSource,
-    look: &ChannelLook,
+    facts: &ChannelFacts,
+    now: Timestamp,
 ) -> rusqlite::Result<()> {
     if begin(connection, lease, charge, source)?.is_some() {
-        set_look(connection, source.number, look)?;
+        set_facts(connection, source.number, facts, now)?;
     }
     Ok(())
 }
 
-fn set_look(connection: &Connection, source: i64, look: &ChannelLook) -> rusqlite::Result<()> {
-    let update = "UPDATE collection_sources SET channel = ?, title = ?, count = ? WHERE number = ?";
-    let count = look.videos.map_or(UNKNOWN, |count| count as i64);
-    connection.prepare_cached(update)?.execute(params![look.id, look.title, count, source])?;
+fn set_facts(
+    connection: &Connection,
+    source: i64,
+    facts: &ChannelFacts,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let update = "UPDATE collection_sources SET channel = ?, title = ?, count = ?, counted_at = ? WHERE number = ?";
+    let count = facts.videos.map_or(UNKNOWN, |count| count as i64);
+    let parameters = params![facts.id, facts.title, count, now.as_millisecond(), source];
+    connection.prepare_cached(update)?.execute(parameters)?;
     Ok(())
 }
 
@@ -57,25 +64,25 @@ pub(crate) fn set_channel_counts(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-    looks: &[(TaskSource, Option<ChannelLook>)],
+    facts: &[(TaskSource, Option<ChannelFacts>)],
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     if !begin_several(connection, lease, charge)? {
         return Ok(());
     }
-    for (source, look) in looks {
+    for (source, of_source) in facts {
         let Some(expected) = counted(connection, source)? else { continue };
-        let Some(look) = look else {
+        let Some(of_source) = of_source else {
             let message = format!("Channel not found: {}", source.id);
             let failure = Failure { reason: Reason::ChannelNotFound, message };
             fail(connection, source, &failure, now)?;
             continue;
         };
-        set_look(connection, source.number, look)?;
+        set_facts(connection, source.number, of_source, now)?;
         if source.task != "count" {
             continue;
         }
-        let is_expected = look.videos.is_some_and(|videos| expected == Some(videos as i64));
+        let is_expected = of_source.videos.is_some_and(|videos| expected == Some(videos as i64));
         let next = if is_expected { None } else { Some("changed") };
         set_task(connection, source.number, next, None, now)?;
         if is_expected {
@@ -89,7 +96,7 @@ pub(crate) fn set_channel_counts(
 
 /// What the Data API says about a playlist. YouTube has no such data for some lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlaylistLook {
+pub(crate) struct PlaylistFacts {
     pub(crate) title: Option<String>,
     pub(crate) entries: Option<u64>,
 }
@@ -99,18 +106,22 @@ pub(crate) fn set_playlist_counts(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-    looks: &[(TaskSource, PlaylistLook)],
+    facts: &[(TaskSource, PlaylistFacts)],
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     if !begin_several(connection, lease, charge)? {
         return Ok(());
     }
-    for (source, look) in looks {
+    for (source, of_source) in facts {
         let Some(before) = counted(connection, source)? else { continue };
-        let count = look.entries.map_or(UNKNOWN, |count| count as i64);
+        let count = of_source.entries.map_or(UNKNOWN, |count| count as i64);
         let update =
             "UPDATE collection_sources SET title = coalesce(?, title), count = ? WHERE number = ?";
-        connection.prepare_cached(update)?.execute(params![look.title, count, source.number])?;
+        connection.prepare_cached(update)?.execute(params![
+            of_source.title,
+            count,
+            source.number
+        ])?;
         if source.task == "count" {
             // A list without a number is read once a day.
             let next = if before == Some(count) { None } else { Some("whole") };

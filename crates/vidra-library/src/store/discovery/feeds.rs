@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::TaskSource;
-use super::found::{self, DateSource, FoundVideo, Place};
-use super::step::{begin, set_task};
+use super::found::{self, DateSource, FoundIn, FoundVideo};
+use super::step::{begin, read_request, set_task};
 use crate::store::leases::Lease;
 use crate::store::listing::{Charge, is_held};
 
@@ -25,22 +25,23 @@ pub(crate) fn add_feed(
         // Feeds of channels with videos are sometimes empty.
         return set_task(connection, source.number, Some("count"), None, now);
     }
-    if !found::has_known(connection, source.number, videos)? {
+    if found::last_known(connection, source.number, videos)?.is_none() {
         return set_task(connection, source.number, Some("new"), None, now);
     }
-    let place = Place {
+    let place = FoundIn {
         job: lease.job,
         collection,
         source: source.number,
         from: DateSource::Feed,
         is_listed: true,
-        since: None,
+        since: read_request(connection, collection)?.since,
         room: u64::MAX,
+        is_walk: false,
         units: 0,
     };
-    let added = found::add(connection, &place, videos, now)?.added;
-    let update = "UPDATE collection_sources SET count = count + ? WHERE number = ?";
-    connection.prepare_cached(update)?.execute(params![added as i64, source.number])?;
+    let unseen = found::add(connection, &place, videos, now)?.unseen;
+    let update = "UPDATE collection_sources SET count = count + ? WHERE number = ? AND count >= 0";
+    connection.prepare_cached(update)?.execute(params![unseen as i64, source.number])?;
     let next = (source.task == "feed_count").then_some("count");
     set_task(connection, source.number, next, None, now)
 }

@@ -39,7 +39,7 @@ pub(crate) struct FoundVideo {
 
 /// Where videos were found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FoundIn {
     pub(super) job: i64,
     pub(super) collection: i64,
     pub(super) source: i64,
@@ -50,44 +50,68 @@ pub(super) struct Place {
     pub(super) since: Option<Timestamp>,
     /// How many more videos the first list may add.
     pub(super) room: u64,
+    /// Whether a later page can begin with other new videos: until then these do not count as known.
+    pub(super) is_walk: bool,
     /// The units of the call.
     pub(super) units: u64,
 }
 
-/// Whether the source has shown one of these videos before.
-pub(super) fn has_known(
+/// The position of the last of these videos that the source has shown before. `None` without one.
+pub(super) fn last_known(
     connection: &Connection,
     source: i64,
     videos: &[FoundVideo],
-) -> rusqlite::Result<bool> {
-    let known = "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ? AND video = ?)";
+) -> rusqlite::Result<Option<usize>> {
+    let known =
+        "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ? AND video = ? AND is_known)";
     let mut known = connection.prepare_cached(known)?;
-    for video in videos {
+    for (position, video) in videos.iter().enumerate().rev() {
         if known.query_row(params![source, video.id.to_string()], |row| row.get(0))? {
-            return Ok(true);
+            return Ok(Some(position));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
-/// How many videos of a page the collection has, and how many of them are new.
+/// Notes that a source has shown these videos, without adding them to the collection.
+pub(super) fn mark_known(
+    connection: &Connection,
+    source: i64,
+    videos: &[FoundVideo],
+) -> rusqlite::Result<()> {
+    let seen = "INSERT OR IGNORE INTO source_videos (source, video) VALUES (?, ?)";
+    let mut seen = connection.prepare_cached(seen)?;
+    for video in videos {
+        seen.execute(params![source, video.id.to_string()])?;
+    }
+    Ok(())
+}
+
+/// Ends a walk through a list: everything that it has found is known.
+pub(super) fn end_walk(connection: &Connection, source: i64) -> rusqlite::Result<()> {
+    let known = "UPDATE source_videos SET is_known = 1 WHERE source = ? AND NOT is_known";
+    connection.prepare_cached(known)?.execute([source])?;
+    Ok(())
+}
+
+/// How many videos of a page the collection has, and how many of the page the source had not shown before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) taken: u64,
-    pub(super) added: u64,
+    pub(super) unseen: u64,
 }
 
 /// Adds the videos of a source that are new to the collection, and items that fetch their transcripts.
 pub(super) fn add(
     connection: &Connection,
-    place: &Place,
+    place: &FoundIn,
     videos: &[FoundVideo],
     now: Timestamp,
 ) -> rusqlite::Result<Added> {
     let at = now.as_millisecond();
-    let mut seen =
-        connection.prepare_cached("INSERT INTO source_videos (source, video) VALUES (?, ?)")?;
-    let (mut new, mut taken, mut added) = (vec![], 0, 0);
+    let mut seen = connection
+        .prepare_cached("INSERT INTO source_videos (source, video, is_known) VALUES (?, ?, ?)")?;
+    let (mut new, mut taken, mut unseen) = (vec![], 0, 0);
     let before = "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ?1 AND video = ?3),
             (SELECT state FROM collection_videos WHERE collection = ?2 AND video = ?3),
             (SELECT published_source FROM videos WHERE id = ?3)";
@@ -99,7 +123,8 @@ pub(super) fn add(
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
         if !is_seen {
-            seen.execute(params![place.source, id])?;
+            seen.execute(params![place.source, id, !place.is_walk])?;
+            unseen += u64::from(video.gone.is_none());
         }
         let is_dated = dated.is_some_and(|source| source != DateSource::DataApi.word());
         if video.gone.is_none() && !is_dated {
@@ -131,7 +156,7 @@ pub(super) fn add(
                 if is_old || (is_first && taken >= place.room) {
                     continue;
                 }
-                (taken, added) = (taken + 1, added + 1);
+                taken += 1;
                 insert(connection, place, video, at)?;
                 if gone.is_none() {
                     new.push(NewItem::pending(video.id));
@@ -142,14 +167,16 @@ pub(super) fn add(
     let (items, _) = items::add(connection, place.job, None, new.into_iter(), at)?;
     let total = "SELECT items FROM jobs WHERE number = ?";
     let total: i64 = connection.prepare_cached(total)?.query_row([place.job], |row| row.get(0))?;
-    let listed = ListedEvent { added: items, items: total as u64, units: place.units };
-    events::add(connection, place.job, at, &JobEvent::Listed(listed))?;
-    Ok(Added { taken, added })
+    if items > 0 || place.units > 0 {
+        let listed = ListedEvent { added: items, items: total as u64, units: place.units };
+        events::add(connection, place.job, at, &JobEvent::Listed(listed))?;
+    }
+    Ok(Added { taken, unseen })
 }
 
 fn insert(
     connection: &Connection,
-    place: &Place,
+    place: &FoundIn,
     video: &FoundVideo,
     at: i64,
 ) -> rusqlite::Result<()> {

@@ -6,9 +6,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::TaskSource;
-use super::found::{self, Added, DateSource, FoundVideo, Place};
-use super::step::{begin, set_task};
-use crate::collection::CollectionRequest;
+use super::found::{self, Added, DateSource, FoundIn, FoundVideo};
+use super::step::{begin, read_request, set_task};
 use crate::collection::schedule::first_list_at;
 use crate::store::leases::Lease;
 use crate::store::listing::Charge;
@@ -26,51 +25,61 @@ pub(crate) fn add_page(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-    (collection, request): (i64, &CollectionRequest),
+    collection: i64,
     source: &TaskSource,
     page: &PageOfEntries,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
+    let request = read_request(connection, collection)?;
     let is_channel = source.kind == "channel";
-    let has_known = found::has_known(connection, source.number, &page.videos)?;
+    let last_known = found::last_known(connection, source.number, &page.videos)?;
+    // Below the last known video are older ones, which the first list left out.
+    let (new, old) = match last_known {
+        Some(position) if is_channel && is_listed => page.videos.split_at(position + 1),
+        _ => (&*page.videos, &[][..]),
+    };
+    let is_old = |video: &FoundVideo| {
+        request.since.zip(video.published).is_some_and(|(since, published)| published < since)
+    };
+    let is_past = is_channel && !page.videos.is_empty() && page.videos.iter().all(is_old);
+    let is_end = page.next.is_none() || is_past;
     let before = if is_listed { 0 } else { taken(connection, collection, source.number)? };
     let room = request.limit.map_or(u64::MAX, |limit| limit.saturating_sub(before));
-    let place = Place {
+    let is_walk = source.task != "whole" && !is_end && last_known.is_none();
+    let found_in = FoundIn {
         job: lease.job,
         collection,
         source: source.number,
         from: DateSource::DataApi,
         is_listed,
-        since: request.since.filter(|_| !is_listed),
+        since: request.since,
         room,
+        is_walk,
         units: charge.units,
     };
-    let Added { taken, added } = found::add(connection, &place, &page.videos, now)?;
+    let Added { taken, unseen } = found::add(connection, &found_in, new, now)?;
+    found::mark_known(connection, source.number, old)?;
     if is_channel && source.cursor.is_none() && is_listed {
         doubt_missing(connection, collection, source.number, page, now)?;
     }
     if let "new" | "audit" = &*source.task {
-        // The number that the next look expects.
-        let update = "UPDATE collection_sources SET count = count + ? WHERE number = ?";
-        connection.prepare_cached(update)?.execute(params![added as i64, source.number])?;
+        // The number that the next check expects.
+        let update =
+            "UPDATE collection_sources SET count = count + ? WHERE number = ? AND count >= 0";
+        connection.prepare_cached(update)?.execute(params![unseen as i64, source.number])?;
     }
-    let is_old = |video: &FoundVideo| {
-        request.since.zip(video.published).is_some_and(|(since, published)| published < since)
-    };
-    let is_past = is_channel && !page.videos.is_empty() && page.videos.iter().all(is_old);
     let is_full = is_channel && !is_listed && taken >= room;
-    let is_last = page.next.is_none() || is_past || is_full;
     let next = match &*source.task {
-        "whole" if !is_last => Some("whole"),
-        // Its number was read, or will be counted page by page.
-        "changed" if !is_last && !has_known => Some("changed"),
-        "new" | "audit" if !is_last && !has_known => Some("new"),
+        "whole" if !is_end && !is_full => Some("whole"),
+        "changed" if is_walk => Some("changed"),
+        "new" | "audit" if is_walk => Some("new"),
         _ => None,
     };
     let cursor = page.next.as_deref().filter(|_| next.is_some());
     set_task(connection, source.number, next, cursor, now)?;
     if next.is_none() {
+        found::end_walk(connection, source.number)?;
         let paged = match is_channel && !is_listed {
             true => first_list_at(source.number, now),
             false => now,
@@ -102,8 +111,8 @@ fn doubt_missing(
     let oldest = page.videos.iter().filter_map(|video| video.published).min();
     let from = match (&page.next, oldest) {
         // The page has all videos.
-        (None, _) => i64::MIN,
-        (Some(_), Some(oldest)) => oldest.as_millisecond(),
+        (None, _) => None,
+        (Some(_), Some(oldest)) => Some(oldest.as_millisecond()),
         (Some(_), None) => return Ok(()),
     };
     let shown: HashSet<String> = page.videos.iter().map(|video| video.id.to_string()).collect();
@@ -112,7 +121,6 @@ fn doubt_missing(
             LEFT JOIN videos ON videos.id = shown.video
         WHERE shown.source = ?1 AND it.state <> 3 AND it.doubted_at IS NULL
             AND (?3 IS NULL OR videos.published_at > ?3)";
-    let from = (from != i64::MIN).then_some(from);
     let known: Vec<String> = connection
         .prepare_cached(known)?
         .query_map(params![source, collection, from], |row| row.get(0))?
@@ -130,24 +138,25 @@ pub(crate) fn add_search(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-    (collection, request): (i64, &CollectionRequest),
+    collection: i64,
     source: &TaskSource,
     videos: &[FoundVideo],
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
-    let place = Place {
+    let request = read_request(connection, collection)?;
+    let found_in = FoundIn {
         job: lease.job,
         collection,
         source: source.number,
         from: DateSource::DataApi,
         is_listed,
-        // A search shows old videos at any time.
         since: request.since,
         room: request.limit.unwrap_or(u64::MAX),
+        is_walk: false,
         units: charge.units,
     };
-    found::add(connection, &place, videos, now)?;
+    found::add(connection, &found_in, videos, now)?;
     set_task(connection, source.number, None, None, now)?;
     let listed = "UPDATE collection_sources SET is_listed = 1 WHERE number = ?";
     connection.prepare_cached(listed)?.execute([source.number])?;

@@ -5,11 +5,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use vidra::Reason;
 
 use super::TaskSource;
+use crate::collection::CollectionRequest;
 use crate::job::Failure;
 use crate::store::leases::Lease;
 use crate::store::listing::{Charge, count_units, is_held};
 
-/// When a sync with a source that failed for a passing reason is repeated.
+/// When a sync with a source that failed for a passing reason is repeated. The time doubles with each failure.
 const SOON_MS: i64 = 3600 * 1000;
 
 /// Counts the cost of a step, and reads whether its source was listed before. `None` if the lease was lost, or if the
@@ -39,6 +40,17 @@ pub(super) fn begin_several(
     is_held(connection, lease)
 }
 
+/// The options of a collection, as they are now: somebody may have changed them during the call.
+pub(super) fn read_request(
+    connection: &Connection,
+    collection: i64,
+) -> rusqlite::Result<CollectionRequest> {
+    let options = "SELECT options FROM collections WHERE number = ?";
+    let options: String =
+        connection.prepare_cached(options)?.query_row([collection], |row| row.get(0))?;
+    Ok(CollectionRequest::from_stored(&options))
+}
+
 /// Sets the next task of a source after a successful step.
 pub(super) fn set_task(
     connection: &Connection,
@@ -48,7 +60,8 @@ pub(super) fn set_task(
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let update = "UPDATE collection_sources SET task = ?, cursor = ?,
-            checked_at = iif(?1 IS NULL, ?3, checked_at), error_reason = NULL, error_message = NULL
+            checked_at = iif(?1 IS NULL, ?3, checked_at), error_reason = NULL, error_message = NULL,
+            failures = iif(?1 IS NULL, 0, failures)
         WHERE number = ?";
     let parameters = params![task, cursor, now.as_millisecond(), source];
     connection.prepare_cached(update)?.execute(parameters)?;
@@ -77,18 +90,23 @@ pub(super) fn fail(
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     let update = "UPDATE collection_sources SET task = NULL, error_reason = ?2, error_message = ?3, checked_at = ?4,
-            cursor = iif(?5, NULL, cursor)
-        WHERE number = ?1 AND task IS NOT NULL";
+            cursor = iif(?5, NULL, cursor), failures = failures + 1
+        WHERE number = ?1 AND task IS NOT NULL RETURNING failures";
     let code = failure.reason.code();
     // A list whose cursor has expired begins again.
     let is_expired = failure.reason == Reason::InvalidCursor;
     let parameters =
         params![source.number, code, failure.message, now.as_millisecond(), is_expired];
-    connection.prepare_cached(update)?.execute(parameters)?;
-    if failure.reason.is_retryable() || is_expired {
+    let failures: Option<u32> =
+        connection.prepare_cached(update)?.query_row(parameters, |row| row.get(0)).optional()?;
+    let Some(failures) = failures else { return Ok(()) };
+    // Searches of this day are spent for all syncs.
+    let is_passing = failure.reason.is_retryable() || is_expired;
+    if is_passing && failure.reason != Reason::SearchQuotaExhausted {
         let soon = "UPDATE collections SET next_sync = min(next_sync, ?)
             WHERE number = (SELECT collection FROM collection_sources WHERE number = ?)";
-        let at = now.as_millisecond() + SOON_MS;
+        let pause = SOON_MS.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let at = now.as_millisecond().saturating_add(pause);
         connection.prepare_cached(soon)?.execute(params![at, source.number])?;
     }
     Ok(())

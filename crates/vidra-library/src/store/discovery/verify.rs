@@ -12,10 +12,10 @@ use crate::store::leases::Lease;
 use crate::store::listing::Charge;
 use crate::store::maintenance;
 
-/// The videos that YouTube was asked for, and those that it has.
+/// The videos that were requested from YouTube, and those that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verified {
-    pub(crate) asked: Vec<VideoId>,
+    pub(crate) requested: Vec<VideoId>,
     pub(crate) existing: Vec<FoundVideo>,
 }
 
@@ -25,8 +25,7 @@ pub(crate) fn end_verification(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-    collection: i64,
-    Verified { asked, existing }: &Verified,
+    (collection, Verified { requested, existing }): (i64, &Verified),
     follows_deletions: bool,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
@@ -37,7 +36,7 @@ pub(crate) fn end_verification(
         found::store_date(connection, video, DateSource::DataApi, now)?;
     }
     let exists: HashSet<VideoId> = existing.iter().map(|video| video.id).collect();
-    for video in asked {
+    for video in requested {
         let id = video.to_string();
         // A video that has another date now, or none, is not due again.
         let read = "UPDATE videos SET refresh_at = NULL WHERE id = ? AND refresh_at <= ?";
@@ -47,28 +46,27 @@ pub(crate) fn end_verification(
                 let sure = "UPDATE collection_videos SET doubted_at = NULL WHERE collection = ? AND video = ?";
                 connection.prepare_cached(sure)?.execute(params![collection, id])?;
             }
-            false => remove(connection, collection, &id, follows_deletions)?,
+            false => remove(connection, &id, follows_deletions)?,
         }
     }
     Ok(())
 }
 
-/// Marks a video as gone.
-fn remove(
-    connection: &Connection,
-    collection: i64,
-    video: &str,
-    follows_deletions: bool,
-) -> rusqlite::Result<()> {
-    let gone =
-        "UPDATE collection_videos SET state = 3, reason = ?, next_try = NULL, doubted_at = NULL
-        WHERE collection = ? AND video = ?";
-    let parameters = params![Reason::VideoNotFound.code(), collection, video];
-    connection.prepare_cached(gone)?.execute(parameters)?;
-    // The number that the next look at its channel expects.
-    let count = "UPDATE collection_sources SET count = count - 1 WHERE collection = ?1 AND kind = 'channel' AND count > 0
-        AND EXISTS (SELECT 1 FROM source_videos WHERE source = collection_sources.number AND video = ?2)";
-    connection.prepare_cached(count)?.execute(params![collection, video])?;
+/// Marks a video as gone, in all collections.
+fn remove(connection: &Connection, video: &str, follows_deletions: bool) -> rusqlite::Result<()> {
+    // The number that the next check of its channels expects, unless YouTube has reported the new one already.
+    let count =
+        "UPDATE collection_sources SET count = count - 1 WHERE kind = 'channel' AND count > 0
+        AND number IN (SELECT source FROM source_videos WHERE video = ?1)
+        AND counted_at < (SELECT min(doubted_at) FROM collection_videos AS it
+            WHERE it.collection = collection_sources.collection AND it.video = ?1)";
+    connection.prepare_cached(count)?.execute([video])?;
+    let gone = "UPDATE collection_videos SET state = 3, reason = ?, next_try = NULL, doubted_at = NULL WHERE video = ?
+        AND reason IS NOT ?";
+    let (missing, removed) = (Reason::VideoNotFound.code(), Reason::TranscriptRemoved.code());
+    connection.prepare_cached(gone)?.execute(params![missing, video, removed])?;
+    let sure = "UPDATE collection_videos SET doubted_at = NULL WHERE video = ?";
+    connection.prepare_cached(sure)?.execute([video])?;
     if follows_deletions {
         maintenance::remove_texts(connection, video)?;
     }
