@@ -178,7 +178,7 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
     (
         "collection add",
         &[
-            "vidra collection add news @fermata @nighttrains 'search:night trains'",
+            "vidra collection add news @fermata @nighttrains 'search:harbour'",
             "vidra collection add talks --file channels.txt --since 2026-01-01 --lang de,en --unit-budget 500",
         ],
     ),

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vidra::{Reason, VideoId};
 
-use crate::job::{Failure, JobId, JobState, iso, optional_iso};
+use crate::job::{Failure, JobId, JobState, Wait, iso, optional_iso};
 pub use name::CollectionName;
 pub use request::CollectionRequest;
 pub use source::CollectionSource;
@@ -39,6 +39,10 @@ pub struct Collection {
     pub options: CollectionRequest,
     /// The number of its sources.
     pub source_count: u64,
+    /// The number of sources whose videos were not all listed yet.
+    pub unlisted_sources: u64,
+    /// The number of sources that could not be checked the last time.
+    pub failed_sources: u64,
     /// What is there, and what is missing.
     pub coverage: Coverage,
     /// The quota units of the last days, the newest first.
@@ -135,6 +139,10 @@ pub struct LastSync {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
     pub state: Option<JobState>,
+    /// What it waits for. Absent if it does not wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
+    pub waiting: Option<Wait>,
     /// The number of transcripts that it added.
     pub succeeded: u64,
     /// The quota units that it has cost.
@@ -221,6 +229,10 @@ pub struct CollectionVideo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
     pub title: Option<String>,
+    /// The title of its channel. Absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
+    pub channel: Option<String>,
     /// The publication time. Absent if it is not known.
     #[serde(serialize_with = "optional_iso", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime, nullable = false, required = false))]

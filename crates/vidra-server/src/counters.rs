@@ -68,9 +68,9 @@ pub(crate) const METHODS: [Method; 5] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE];
 
 /// Statuses with a label of their own; the most frequent first.
-pub(crate) const STATUSES: [u16; 25] = [
+pub(crate) const STATUSES: [u16; 26] = [
     200, 304, 404, 400, 429, 503, 401, 403, 405, 406, 408, 409, 411, 413, 415, 421, 499, 500, 502,
-    504, 204, 307, 308, 202, 422,
+    504, 204, 307, 308, 202, 422, 201,
 ];
 
 /// The status of a request whose caller disconnected before the response, as nginx counts it.

@@ -61,7 +61,7 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     }
     write_webhooks(&mut page, &state.webhooks);
     if let Some(library) = library {
-        write_library(&mut page, library, figures.ok().flatten().as_ref());
+        write_library(&mut page, library, &state.webhooks, figures.ok().flatten().as_ref());
     }
     write_reloads(&mut page, &state.reloads);
     let mut family = page.family(&table::CERTIFICATE_EXPIRY);
@@ -175,12 +175,20 @@ fn write_webhooks(page: &mut Page, webhooks: &Webhooks) {
     }
 }
 
-fn write_library(page: &mut Page, library: &Library, figures: Option<&LibraryFigures>) {
+fn write_library(
+    page: &mut Page,
+    library: &Library,
+    webhooks: &Webhooks,
+    figures: Option<&LibraryFigures>,
+) {
     if let Some(LibraryFigures { jobs, collections, messages, bytes }) = figures {
         let JobFigures { jobs, items, waiting, .. } = jobs;
         page.one(&table::LIBRARY_BYTES, *bytes);
         write_collections(page, collections);
-        page.each(&table::WEBHOOK_WAITING, messages.iter().map(|(name, count)| (name, count)));
+        let unsent = |name: &str| messages.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
+        let removed = messages.iter().map(|it| it.0.as_str()).filter(|name| !webhooks.has(name));
+        let names = webhooks.names().chain(removed);
+        page.each(&table::WEBHOOK_WAITING, names.map(|name| (name, unsent(name))));
         page.each(&table::JOBS, jobs.iter().map(|(state, count)| (state.word(), count)));
         page.each(&table::JOB_ITEMS, items.iter().map(|(state, count)| (state.word(), count)));
         let waiting = waiting.iter().map(|(reason, count)| (reason.code(), count));

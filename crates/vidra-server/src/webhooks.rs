@@ -4,6 +4,7 @@
 mod signature;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -64,6 +65,13 @@ impl Webhook {
     ///
     /// If the name or the URL is not valid.
     pub fn new(name: &str, url: &str, secret: Secret, is_private: bool) -> Result<Self, String> {
+        let is_here = |host: &str| {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse().is_ok_and(|it: IpAddr| it.is_loopback())
+        };
+        if !is_private && url.parse::<Uri>().is_ok_and(|url| url.host().is_some_and(is_here)) {
+            return Err("the URL is one of this machine: list the name as private".to_owned());
+        }
         let network = if is_private { Network::new() } else { Network::to_public_addresses() };
         let post = move |request| -> BoxFuture<'static, Result<StatusCode, Failure>> {
             let network = network.clone();
@@ -89,7 +97,8 @@ impl Webhook {
             (scheme == Some(&Scheme::HTTP) || scheme == Some(&Scheme::HTTPS)) && !has_user
         };
         let url = url.parse().ok().filter(is_http);
-        let url = url.ok_or("the URL must begin with http:// or https://, without a user name")?;
+        let url: Uri =
+            url.ok_or("the URL must begin with http:// or https://, without a user name")?;
         let counter = || AtomicU64::new(0);
         let (name, delivered, failed, given_up) =
             (name.to_owned(), counter(), counter(), counter());
@@ -220,6 +229,12 @@ impl Webhooks {
         clock: &dyn Clock,
         stop: impl Future<Output = ()>,
     ) {
+        // The operator may have removed a destination.
+        for (webhook, messages) in library.waiting_messages().await.unwrap_or_default() {
+            if !self.has(&webhook) {
+                tracing::warn!(webhook, messages, "no such webhook, its messages are not sent");
+            }
+        }
         if self.0.is_empty() {
             return;
         }

@@ -37,6 +37,8 @@ function collection(it) {
     [coverage.pending, 'pending'],
     [coverage.retrying, 'tried again'],
     [coverage.gone, 'deleted or private'],
+    [it.unlistedSources, 'sources not listed yet'],
+    [it.failedSources, 'sources failed'],
   ].filter(([count]) => count > 0);
   const reasons = failed.map(([reason, count]) => `${number(count)} ${reason}`);
   const rest = [...reasons, ...missing.map(([count, what]) => `${number(count)} ${what}`)];
@@ -56,8 +58,8 @@ function collection(it) {
   </article>`;
 }
 
-const result = ({ startedAt, state, succeeded, units }) =>
-  `${at(startedAt)} · ${state ?? 'ended'} · ${plural(succeeded, 'new transcript')} · ${plural(units, 'unit')}`;
+const result = ({ startedAt, state, waiting, succeeded, units }) =>
+  `${at(startedAt)} · ${waiting ? `waits for ${waiting.reason} until ${at(waiting.until)}` : (state ?? 'ended')} · ${plural(succeeded, 'new transcript')} · ${plural(units, 'unit')}`;
 
 function sources(read) {
   if (!read) return nothing;

@@ -83,10 +83,12 @@ fn items_in(list: impl BufRead) -> io::Result<Vec<String>> {
     let mut items = vec![];
     for line in list.lines() {
         let line = line?;
-        let line = line.split_once([' ', '\t']).map_or(&*line, |_| {
+        // Some editors begin a file with this mark.
+        let line = line.trim_start_matches('\u{feff}');
+        let line = line.split_once([' ', '\t']).map_or(line, |_| {
             let comment =
                 line.match_indices('#').find(|(at, _)| line[..*at].ends_with([' ', '\t']));
-            comment.map_or(&*line, |(at, _)| &line[..at])
+            comment.map_or(line, |(at, _)| &line[..at])
         });
         let item = line.trim();
         if !item.is_empty() && !item.starts_with('#') {

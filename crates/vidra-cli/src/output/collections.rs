@@ -21,6 +21,8 @@ pub(crate) struct CollectionView {
     reason: Option<String>,
     options: Options,
     source_count: u64,
+    unlisted_sources: u64,
+    failed_sources: u64,
     coverage: Coverage,
     units: Vec<DayUnits>,
     last_sync: Option<LastSync>,
@@ -55,8 +57,15 @@ struct DayUnits {
 struct LastSync {
     started_at: String,
     state: Option<String>,
+    waiting: Option<Waiting>,
     succeeded: u64,
     units: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Waiting {
+    reason: String,
+    until: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,6 +92,8 @@ impl CollectionView {
             count => format!("{count} {what}"),
         };
         joined(&[
+            counted(self.unlisted_sources, "sources not listed yet"),
+            counted(self.failed_sources, "sources failed"),
             format!("{transcribed} of {videos} videos have a transcript"),
             counted(*pending, "pending"),
             counted(failed.values().sum(), "without"),
@@ -103,15 +114,21 @@ impl CollectionView {
     }
 
     fn last(&self) -> String {
-        let Some(LastSync { started_at, state, succeeded, units }) = &self.last_sync else {
+        let Some(LastSync { started_at, state, waiting, succeeded, units }) = &self.last_sync
+        else {
             return "not synced yet".to_owned();
         };
-        let state = state.as_deref().unwrap_or("ended");
+        let state = match waiting {
+            Some(Waiting { reason, until }) => {
+                format!("waits for {reason} until {}", minute(until))
+            }
+            None => state.clone().unwrap_or_else(|| "ended".to_owned()),
+        };
         joined(&[
             format!("last sync {}", minute(started_at)),
-            state.to_owned(),
-            format!("{succeeded} new transcripts"),
-            format!("{units} units"),
+            state,
+            plural(*succeeded, "new transcript"),
+            plural(*units, "unit"),
         ])
     }
 
@@ -119,6 +136,10 @@ impl CollectionView {
         let today = QuotaDay::of(Timestamp::now()).date;
         self.units.iter().find(|it| it.day == today).map_or(0, |it| it.units)
     }
+}
+
+fn plural(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// A collection with its sources.
@@ -164,7 +185,7 @@ pub(crate) fn collections(all: &[CollectionView], width: Option<usize>) -> Strin
         .number("sources", |it| it.source_count)
         .number("videos", |it| it.coverage.videos)
         .number("transcripts", |it| it.coverage.transcribed)
-        .number("units", CollectionView::units_today)
+        .number("units today", CollectionView::units_today)
         .word("last sync", |it| minute_of(it.last_sync.as_ref().map(|sync| &sync.started_at)))
         .word("next sync", |it| minute_of(it.next_sync.as_ref()))
         .text("owner", |it| it.owner.clone().unwrap_or_default());
@@ -181,6 +202,7 @@ pub(crate) struct VideoView {
     state: String,
     reason: Option<String>,
     next_try: Option<String>,
+    channel: Option<String>,
 }
 
 /// The videos of a collection, one a line.
@@ -197,6 +219,7 @@ pub(crate) fn videos(all: &[VideoView], width: Option<usize>) -> String {
         })
         .word("reason", |video| video.reason.clone().unwrap_or_default())
         .word("tried again", |video| video.next_try.as_deref().map(minute).unwrap_or_default())
+        .text("channel", |video| video.channel.clone().unwrap_or_default())
         .text("title", |video| video.title.clone().unwrap_or_default());
     or_nothing(all, table.written(width))
 }

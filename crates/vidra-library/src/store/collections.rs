@@ -33,7 +33,9 @@ pub(crate) struct CollectionRow {
 
 const COLUMNS: &str = "number, owner, name, options, is_paused, pause_reason, created_at, updated_at, next_sync,
     synced_at, sync_job,
-    (SELECT count(*) FROM collection_sources WHERE collection = collections.number) AS source_count";
+    (SELECT count(*) FROM collection_sources WHERE collection = collections.number) AS source_count,
+    (SELECT count(*) FROM collection_sources WHERE collection = collections.number AND NOT is_listed) AS unlisted_sources,
+    (SELECT count(*) FROM collection_sources WHERE collection = collections.number AND error_reason IS NOT NULL) AS failed_sources";
 
 fn read(connection: &Connection, row: &Row) -> rusqlite::Result<CollectionRow> {
     let number: i64 = row.get("number")?;
@@ -49,6 +51,8 @@ fn read(connection: &Connection, row: &Row) -> rusqlite::Result<CollectionRow> {
         reason: row.get::<_, Option<String>>("pause_reason")?.map(|code| reason(&code)),
         options: CollectionRequest::from_stored(&row.get::<_, String>("options")?),
         source_count: row.get::<_, i64>("source_count")? as u64,
+        unlisted_sources: row.get::<_, i64>("unlisted_sources")? as u64,
+        failed_sources: row.get::<_, i64>("failed_sources")? as u64,
         coverage: coverage(connection, number)?,
         units: units(connection, number)?,
         last_sync,
@@ -65,6 +69,7 @@ fn last_sync(connection: &Connection, at: i64, job: Option<i64>) -> rusqlite::Re
         finished_at: None,
         job_id: None,
         state: None,
+        waiting: None,
         succeeded: 0,
         units: 0,
     };
@@ -73,6 +78,7 @@ fn last_sync(connection: &Connection, at: i64, job: Option<i64>) -> rusqlite::Re
         (sync.job_id, sync.state, sync.finished_at) =
             (Some(job.id), Some(job.state), job.finished_at);
         (sync.succeeded, sync.units) = (job.progress.succeeded, job.progress.units);
+        sync.waiting = job.waiting;
     }
     Ok(sync)
 }
@@ -214,6 +220,14 @@ pub(crate) fn set_paused(
         let _ = jobs::change(connection, id, None, change, now);
     }
     Ok(())
+}
+
+/// The owners of collections that are not paused, and their numbers.
+pub(crate) fn active(connection: &Connection) -> rusqlite::Result<Vec<(String, i64)>> {
+    let query = "SELECT owner, number FROM collections WHERE NOT is_paused AND NOT is_deleted";
+    let mut query = connection.prepare_cached(query)?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// The jobs of a collection that have not ended.

@@ -29,7 +29,6 @@ pub(super) const LISTS: &str = "lists";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) collection: i64,
-    pub(crate) owner: String,
     /// When it is due, in the past or in the future.
     pub(crate) at: Timestamp,
     /// Whether only videos are tried again, because the sync is not due.
@@ -40,10 +39,11 @@ pub(crate) struct Due {
 pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Due>> {
     let at = now.as_millisecond();
     // A time that lies before the last sync comes from a clock that was set back.
-    let syncs = "SELECT number, owner, iif(coalesce(synced_at, 0) > ?1, 0, next_sync) AS due, 0 FROM collections
+    let syncs =
+        "SELECT number, iif(coalesce(synced_at, 0) > ?1, 0, next_sync) AS due, 0 FROM collections
         WHERE NOT is_paused AND NOT is_deleted AND ?2 > 0 ORDER BY due LIMIT 100";
     // Not while another job tries videos again. A sync can wait for days, and does not prevent it.
-    let retries = "SELECT number, owner, iif(retried_at > ?1, 0, max(retried_at + ?2, (SELECT min(next_try) FROM collection_videos
+    let retries = "SELECT number, iif(retried_at > ?1, 0, max(retried_at + ?2, (SELECT min(next_try) FROM collection_videos
             WHERE collection = collections.number AND next_try IS NOT NULL))) AS due, 1
         FROM collections WHERE NOT is_paused AND NOT is_deleted AND due IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection = collections.number
@@ -51,12 +51,7 @@ pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<V
                 AND NOT EXISTS (SELECT 1 FROM sources WHERE job = jobs.number))
         ORDER BY due LIMIT 100";
     let read = |row: &rusqlite::Row| {
-        Ok(Due {
-            collection: row.get(0)?,
-            owner: row.get(1)?,
-            at: timestamp(row.get(2)?),
-            retries_only: row.get(3)?,
-        })
+        Ok(Due { collection: row.get(0)?, at: timestamp(row.get(1)?), retries_only: row.get(2)? })
     };
     let rows = |query: &str| {
         connection

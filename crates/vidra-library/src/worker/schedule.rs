@@ -15,8 +15,14 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Starts everything that is due. Returns when it should be called again. `None` without collections.
 pub(super) async fn start_due(worker: &Worker) -> Result<Option<Timestamp>> {
     let (library, now) = (&worker.library, worker.library.now());
-    let read = move |it: &_| Ok((sync::due(it, now)?, outbox::next_wait(it)?));
-    let (all, wait) = library.database().read(read).await?;
+    let read =
+        move |it: &_| Ok((sync::due(it, now)?, outbox::next_wait(it)?, collections::active(it)?));
+    let (all, wait, active) = library.database().read(read).await?;
+    for (owner, collection) in active {
+        if (worker.payers)(&owner).is_none() {
+            pause(worker, &owner, collection, now).await?;
+        }
+    }
     let is_wait_due = wait.is_some_and(|at| at <= now);
     if is_wait_due {
         library.database().write(move |it| outbox::note_waits(it, now)).await?;
@@ -31,19 +37,16 @@ pub(super) async fn start_due(worker: &Worker) -> Result<Option<Timestamp>> {
     Ok(if has_started { Some(again) } else { next })
 }
 
+/// Pauses a collection whose owner's key was revoked.
+async fn pause(worker: &Worker, owner: &str, collection: i64, now: Timestamp) -> Result<()> {
+    tracing::warn!(owner, collection, "collection paused: the key of its owner was revoked");
+    let why = Some(Reason::CallerKeyInvalid);
+    let pause = move |it: &_| collections::set_paused(it, collection, true, why, now);
+    worker.library.database().write(pause).await
+}
+
 async fn start(worker: &Worker, due: Due, now: Timestamp) -> Result<()> {
-    let (library, collection) = (&worker.library, due.collection);
-    if (worker.payers)(&due.owner).is_none() {
-        tracing::warn!(
-            owner = due.owner,
-            collection,
-            "collection paused: the key of its owner was revoked"
-        );
-        let why = Some(Reason::CallerKeyInvalid);
-        let pause = move |it: &_| collections::set_paused(it, collection, true, why, now);
-        return library.database().write(pause).await;
-    }
-    let Due { retries_only, .. } = due;
+    let (library, collection, retries_only) = (&worker.library, due.collection, due.retries_only);
     let start = move |it: &_| sync::start_due(it, &due, now);
     if let Some(job) = library.database().try_write(start).await? {
         tracing::debug!(%job, collection, retries_only, "sync of a collection started");

@@ -213,8 +213,9 @@ async fn requests_over_the_network() {
     let url = format!("http://localhost:{port}/hook");
     let private = Webhook::new("private", &url, secret(), true).unwrap();
     // Not listed as private: neither the name nor the address is connected to.
-    let public = Webhook::new("public", &url, secret(), false).unwrap();
-    let literal = format!("http://[::1]:{port}/hook");
+    let public = format!("http://localhost.:{port}/hook");
+    let public = Webhook::new("public", &public, secret(), false).unwrap();
+    let literal = format!("http://0.0.0.0:{port}/hook");
     let literal = Webhook::new("literal", &literal, secret(), false).unwrap();
     let app = JobApp::with_webhooks(vec![private, public, literal]);
     app.work();
@@ -246,6 +247,9 @@ fn bad_destinations_are_refused() {
         ("ops", "ftp://ops.example/"),
         ("ops", "/hook"),
         ("ops", "https://user:secret@ops.example/"),
+        ("ops", "http://127.0.0.1:8080/"),
+        ("ops", "http://[::1]/"),
+        ("ops", "http://localhost/"),
     ] {
         let error = Webhook::new(name, url, secret(), false).unwrap_err();
         assert!(!error.contains("secret"), "{error}");

@@ -52,7 +52,7 @@ pub(crate) fn videos(
     collection: i64,
     query: VideoQuery,
 ) -> rusqlite::Result<Vec<(i64, CollectionVideo)>> {
-    let mut text = "SELECT number, video, state, reason, next_try, found_at, title, published_at, published_source
+    let mut text = "SELECT number, video, state, reason, next_try, found_at, title, channel, published_at, published_source
         FROM collection_videos LEFT JOIN videos ON videos.id = video WHERE collection = ? AND number > ?"
         .to_owned();
     let (state, code) = (query.state.map(VideoState::number), query.reason.map(Reason::code));
@@ -81,6 +81,7 @@ fn read_video(row: &Row) -> rusqlite::Result<Option<(i64, CollectionVideo)>> {
     let video = CollectionVideo {
         video_id,
         title: title.filter(|title| !title.is_empty()),
+        channel: row.get::<_, Option<String>>("channel")?.filter(|it| !it.is_empty()),
         published_at: time("published_at")?,
         published_source: row.get("published_source")?,
         state: VideoState::from_number(row.get("state")?),

@@ -131,9 +131,9 @@ pub(super) fn add(
             store_date(connection, video, place.from, now)?;
         }
         match (state, video.gone) {
-            // It is public again.
+            // It is public again. The cache may remember that it was not.
             (Some(3), None) => {
-                let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 0, next_try = NULL
+                let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 1, next_try = NULL
                     WHERE collection = ? AND video = ?";
                 connection.prepare_cached(again)?.execute(params![place.collection, id])?;
                 new.push(NewItem::pending(video.id));
