@@ -11,6 +11,8 @@ mod lists;
 mod step;
 mod verify;
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 use vidra::{ChannelId, PlaylistId, VideoId};
@@ -30,6 +32,9 @@ pub(crate) use verify::{Verified, end_verification};
 
 /// The maximum number of ids in one call.
 const MAX_IDS: i64 = 50;
+
+/// How long a task waits that was assigned while the source ended.
+const TASK_WAIT: Duration = Duration::from_secs(60);
 
 /// How long a video waits for a call with fifty others: one that may have been deleted, and one whose date is due.
 const DOUBT_WAIT_MS: i64 = 12 * 3600 * 1000;
@@ -87,7 +92,8 @@ pub(crate) fn end(
         left.query_row(params![collection, of_feeds], |row| row.get::<_, i64>(0)).map(|it| it > 0)
     };
     if has_left(is_feeds)? {
-        return listing::postpone_source(connection, lease, Charge::default(), now, false);
+        let soon = now.checked_add(TASK_WAIT).unwrap_or(now);
+        return listing::postpone_source(connection, lease, Charge::default(), soon, false);
     }
     if is_feeds && has_left(false)? {
         // A sync that read the feeds again may have ended its lists before.

@@ -298,7 +298,10 @@ async fn fetch(vidra: &Vidra, step: &Step) -> Result<Outcome> {
     match step {
         Step::Resolve(source) => match JobSource::from_stored(&source.kind, &source.id)? {
             JobSource::Channel(channel) => {
-                Ok(Outcome::Channel(facts(vidra.channel(&channel).await?)))
+                let facts = facts(vidra.channel(&channel).await?);
+                // Everything else needs it.
+                ChannelId::parse(&facts.id)?;
+                Ok(Outcome::Channel(facts))
             }
             _ => Err(Error::internal("only channels have other names")),
         },

@@ -313,6 +313,25 @@ async fn retention_spares_collections_and_dates_expire() {
     worker.stop().await;
 }
 
+/// Dates of the Data API that no page shows again are read again before they expire, fifty for a unit.
+#[tokio::test(start_paused = true)]
+async fn old_dates_are_renewed_in_full_calls() {
+    let world = world();
+    let library = world.library();
+    let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
+    let channel = "UCquirkManyUploads000000";
+    library.put_collection(put(&[channel], json!({"limit": 150, "every": "1d"}))).await.unwrap();
+    hours(24 * 19).await;
+    let calls = || world.platform.record().calls_to(Endpoint::Videos);
+    assert_eq!(calls(), 0);
+    hours(24 * 21).await;
+    let dated = videos(&library).await.iter().filter(|it| it.published_at.is_some()).count();
+    assert_eq!(dated, 150);
+    // Two pages of fifty were not shown again. They are spread over a week, and wait a day for a full call.
+    assert!((2..=10).contains(&calls()), "{}", calls());
+    worker.stop().await;
+}
+
 /// Videos that were forgotten stay forgotten.
 #[tokio::test(start_paused = true)]
 async fn a_forgotten_video_is_not_fetched_again() {
