@@ -26,11 +26,13 @@ fn browser_checks_pass() {
     let printed =
         vidra(keyed).args(["keys", "add", "alice", "--caller-keys-file", "keys.json"]).output();
     let key = String::from_utf8(printed.unwrap().stdout).unwrap();
-    let demo = Service::start(vidra(demo).env("VIDRA_DEMO", "true"));
+    // The demo has no state folder, and so no library of its own.
+    let library = ("VIDRA_DATABASE", "sqlite:library.db");
+    let demo = Service::start(vidra(demo).envs([("VIDRA_DEMO", "true"), library]));
     // A pace at which a batch pauses, so that a test can stop it midway.
     let pace = [("VIDRA_DEMO", "true"), ("VIDRA_EGRESS_BURST", "5"), ("VIDRA_EGRESS_PACE", "60")];
     let paced = Service::start(vidra(paced).envs(pace));
-    let settings = [("VIDRA_DEMO", "true"), ("VIDRA_CALLER_KEYS_FILE", "keys.json")];
+    let settings = [("VIDRA_DEMO", "true"), ("VIDRA_CALLER_KEYS_FILE", "keys.json"), library];
     let keyed = Service::start(vidra(keyed).envs(settings));
     let mut command = Command::new(Path::new(ROOT).join("scripts/browser"));
     command.arg(Path::new(ROOT).join("crates/vidra-cli/tests/browser/all.mjs"));
