@@ -199,7 +199,11 @@ async fn a_job_runs_from_its_start_to_its_results() {
     assert!(table.text.starts_with("position,state\r\n1,"), "{}", table.text);
     assert!(table.header("x-next-cursor").unwrap().starts_with("2-"));
     let jobs = app.get("/api/jobs?format=csv").await;
-    assert!(jobs.text.lines().next().unwrap().contains(",id,name,owner,state,"), "{}", jobs.text);
+    assert!(
+        jobs.text.lines().next().unwrap().contains(",id,name,owner,collection,state,"),
+        "{}",
+        jobs.text
+    );
 
     let failed =
         app.get(&format!("{path}/items?state=failed&reason=captions_disabled")).await.json();
@@ -291,7 +295,7 @@ async fn bad_requests_name_every_fault() {
     let sources: Vec<String> = (0..501).map(|number| format!("id{number:09}")).collect();
     let got = app.post("/api/jobs", json!({"sources": sources})).await;
     assert_eq!((got.status.as_u16(), got.reason().as_str()), (400, "too_many_sources"));
-    let body = json!({"sources": ["!"], "concurrency": 21, "webhook": "x"});
+    let body = json!({"sources": ["!"], "concurrency": 21, "webhook": "http://x/"});
     assert_eq!(app.post("/api/jobs", body).await.problem(400).1.len(), 3);
     for body in ["", "null", "{}", "[]", "7", "{\"sources\": []}"] {
         let json = [("content-type", "application/json")];
