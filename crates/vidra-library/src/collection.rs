@@ -43,7 +43,7 @@ pub struct Collection {
     pub unlisted_sources: u64,
     /// The number of sources that could not be checked the last time.
     pub failed_sources: u64,
-    /// What is there, and what is missing.
+    /// The counts of its videos, with and without a transcript.
     pub coverage: Coverage,
     /// The quota units of the last days, the newest first.
     pub units: Vec<DayUnits>,
@@ -139,7 +139,7 @@ pub struct LastSync {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
     pub state: Option<JobState>,
-    /// What it waits for. Absent if it does not wait.
+    /// The resource that it waits for. Absent if it does not wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
     pub waiting: Option<Wait>,

@@ -19,6 +19,7 @@ pub(crate) mod processes;
 pub(crate) mod resources;
 pub(crate) mod sync;
 pub(crate) mod transcripts;
+pub(crate) mod work;
 
 pub use collections::CollectionFigures;
 pub(crate) use database::Database;

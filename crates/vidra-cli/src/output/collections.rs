@@ -84,7 +84,7 @@ struct SourceError {
 }
 
 impl CollectionView {
-    /// What is there, and what is missing.
+    /// The counts of its videos and of sources that have a problem, in words.
     fn coverage(&self) -> String {
         let Coverage { videos, transcribed, pending, failed, retrying, gone } = &self.coverage;
         let counted = |count: u64, what: &str| match count {

@@ -66,7 +66,7 @@ pub(crate) fn first_list_at(source: i64, now: Timestamp) -> Timestamp {
     now.checked_sub(Duration::from_millis(earlier)).unwrap_or(now)
 }
 
-/// What happens to a video whose transcript could not be fetched.
+/// The future of a video whose transcript could not be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outlook {
     /// It is tried again at this time.

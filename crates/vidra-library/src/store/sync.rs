@@ -35,7 +35,7 @@ pub(crate) struct Due {
     pub(crate) retries_only: bool,
 }
 
-/// The collections that are due at `now`. Without any, the one that is due next.
+/// The collections that are due at `now`. If none is due, the result is the one that will be due first.
 pub(crate) fn due(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Due>> {
     let at = now.as_millisecond();
     // A time that lies before the last sync comes from a clock that was set back.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::POLL;
-use crate::store::leases::Work;
+use crate::store::work::Work;
 
 /// The shortest time between two reads of the active jobs, unless a caller or a listing has changed something.
 pub(super) const READ_INTERVAL: Duration = Duration::from_millis(50);

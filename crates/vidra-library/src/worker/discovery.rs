@@ -23,8 +23,9 @@ use crate::store::collections;
 use crate::store::discovery::{
     self, ChannelFacts, FoundVideo, PageOfEntries, PlaylistFacts, Step, TaskSource,
 };
-use crate::store::leases::{Lease, LeasedSource, Work};
+use crate::store::leases::{Lease, LeasedSource};
 use crate::store::listing::{self, Charge};
+use crate::store::work::Work;
 
 /// How many calls one task makes before other jobs have a turn.
 const CALLS_OF_A_TURN: usize = 20;

@@ -11,8 +11,9 @@ use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, transcript_key};
 use crate::library::Library;
-use crate::store::leases::{self, LeasedItem, Work};
+use crate::store::leases::{self, LeasedItem};
 use crate::store::transcripts::NewTranscript;
+use crate::store::work::Work;
 
 /// The length of a record that is compressed on another thread. A shorter one takes less than a millisecond.
 const LARGE: usize = 256 << 10;

@@ -7,7 +7,7 @@ use vidra::{Reason, Result};
 
 use crate::job::{Job, JobId, JobState, Wait};
 use crate::library::{Access, Library};
-use crate::store::leases::Work;
+use crate::store::work::Work;
 
 /// The jobs that were active at the last step.
 #[derive(Default)]

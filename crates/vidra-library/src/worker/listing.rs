@@ -11,8 +11,9 @@ use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, JobSource};
 use crate::library::Library;
-use crate::store::leases::{LeasedSource, Work};
+use crate::store::leases::LeasedSource;
 use crate::store::listing::{self, Charge, ListedPage};
+use crate::store::work::Work;
 
 /// How many pages one task lists before other jobs have a turn.
 const PAGES_OF_A_TURN: usize = 20;

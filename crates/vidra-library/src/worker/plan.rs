@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use vidra::{QuotaDay, Reason};
 
 use crate::job::{Job, JobState, Wait};
-use crate::store::leases::Work;
+use crate::store::work::Work;
 
 /// A kind of work, by the resource that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,9 @@ use super::resources::{self, Resources};
 use super::{POLL, Worker, discovery, item, listing, schedule};
 use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
-use crate::store::leases::{self, LeasedItem, LeasedSource, ListedSource, Work};
+use crate::store::leases::{self, LeasedItem, LeasedSource, ListedSource};
 use crate::store::processes;
+use crate::store::work::{self, Work};
 
 /// How often a plan is made for a library in memory, which has no other processes.
 const MEMORY_POLL: Duration = Duration::from_secs(600);
@@ -125,7 +126,7 @@ impl<'a> Session<'a> {
             self.release_lost_leases().await?;
             let now = library.now();
             let max_bytes = library.limits().caller_bytes;
-            let read = move |it: &_| leases::active_jobs(it, max_bytes, now);
+            let read = move |it: &_| work::active_jobs(it, max_bytes, now);
             let mut active = library.database().read(read).await?;
             active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
@@ -358,7 +359,7 @@ impl<'a> Session<'a> {
     async fn note_ended(&mut self) {
         let library = &self.worker.library;
         let now = library.now();
-        let active = library.database().read(move |it| leases::active_jobs(it, None, now)).await;
+        let active = library.database().read(move |it| work::active_jobs(it, None, now)).await;
         let Ok(mut active) = active else { return };
         active.retain(|work| self.journal.has(work.row.job.id));
         let _ = self.journal.note_active(library, &active).await;

@@ -126,8 +126,7 @@ pub(super) struct CollectionPage<'a> {
     next_cursor: Option<&'a str>,
 }
 
-/// A collection: its sources, what is there and what is missing, the last and the next sync, and the units of the last
-/// days.
+/// A collection: its sources, the counts of its videos, the last and the next sync, and the units of the last days.
 ///
 /// Cost: none; no request to YouTube.
 #[utoipa::path(

@@ -137,7 +137,7 @@ async fn a_long_wait_is_reported_once() {
     assert!(app.app.sim.record().calls_to(Endpoint::Player) > 0);
 }
 
-/// What a destination answers, and the times of the attempts that follow.
+/// The table has the answers of a destination, and the pauses before the attempts that follow.
 #[tokio::test(start_paused = true)]
 async fn a_message_is_tried_for_a_day() {
     let broken = || Err(Failure::Broken("reset".to_owned()));

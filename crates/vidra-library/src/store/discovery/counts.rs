@@ -13,7 +13,7 @@ use crate::store::listing::Charge;
 /// Stored for a number that YouTube does not send.
 const UNKNOWN: i64 = -1;
 
-/// What the Data API says about a channel.
+/// The data of a channel that a sync needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChannelFacts {
     pub(crate) id: String,
@@ -94,7 +94,7 @@ pub(crate) fn set_channel_counts(
     Ok(())
 }
 
-/// What the Data API says about a playlist. YouTube has no such data for some lists.
+/// The data of a playlist that a sync needs. YouTube has none for some lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlaylistFacts {
     pub(crate) title: Option<String>,

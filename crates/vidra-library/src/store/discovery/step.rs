@@ -1,4 +1,4 @@
-//! What all steps share: their beginning, the next task of a source, and failures.
+//! The common parts of all steps: their beginning, the next task of a source, and failures.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
