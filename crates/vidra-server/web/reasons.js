@@ -109,7 +109,10 @@ const REASONS = {
     advice: 'Delete a collection, or add the sources to another one.',
     group: ['was refused: too many collections', 'were refused: too many collections'],
   },
-  collection_not_found: { heading: 'There is no such collection' },
+  collection_not_found: {
+    heading: 'There is no such collection',
+    advice: 'It may have been deleted, or belong to another caller.',
+  },
   too_many_followers: {
     advice: 'Close other pages and programs that follow jobs.',
     group: ['was refused: too many connections follow jobs', 'were refused: too many connections follow jobs'],
