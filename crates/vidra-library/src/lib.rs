@@ -15,6 +15,9 @@
 //! - `library`: [`Library`]: one method per operation
 //! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
 //! - `transcript`: the text of a stored transcript
+//! - `search`: the models of searches: queries, filters, hits, their order
+//! - `passage`: captions as passages of the index, and the places of words in them
+//! - `segment`: text as tokens of the index
 //! - `collection`: the models of collections: requests, coverage, schedules
 //! - `job`: the models of jobs: requests, states, items, events
 
@@ -22,7 +25,10 @@ mod collection;
 mod estimate;
 mod job;
 mod library;
+mod passage;
 mod results;
+mod search;
+mod segment;
 mod store;
 mod transcript;
 mod worker;
@@ -41,5 +47,10 @@ pub use library::{
     VideoFilter, Watch,
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
+pub use search::{
+    Hit, HitMoment, HitPage, HitTotal, LibraryFilter, LibraryVideo, Period, SearchCoverage,
+    SearchFields, SearchGroup, SearchItems, SearchSort, TextQuery, TextSearch, Trend, Trends,
+    VideoHit,
+};
 pub use store::{Check, CollectionFigures, Health, JobFigures, Stats, WebhookMessage};
 pub use worker::{Payers, Worker, WorkerConfig};

@@ -2,10 +2,13 @@
 
 mod care;
 mod collections;
+mod cursor;
 mod notify;
 mod operations;
+mod search;
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -33,6 +36,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     changes: Changes,
     limits: Limits,
+    /// The searches that run or wait.
+    searches: AtomicUsize,
 }
 
 /// The limits of a library. `None` for no limit.
@@ -204,7 +209,15 @@ impl Library {
     }
 
     fn new(database: Database, clock: Arc<dyn Clock>, limits: Limits) -> Self {
-        Self { inner: Arc::new(Inner { database, clock, changes: Changes::default(), limits }) }
+        Self {
+            inner: Arc::new(Inner {
+                database,
+                clock,
+                changes: Changes::default(),
+                limits,
+                searches: AtomicUsize::new(0),
+            }),
+        }
     }
 
     pub(crate) fn database(&self) -> &Database {

@@ -48,9 +48,19 @@ impl PackedText {
     ///
     /// [`Reason::LibraryDamaged`] if it is not the text that was stored.
     pub(crate) fn transcript(&self) -> Result<FullTranscript> {
-        let damaged = |error: Error| {
-            Error::new(Reason::LibraryDamaged, "A stored transcript is damaged").with_source(error)
-        };
-        FullTranscript::from_record(&self.text()?).map_err(damaged)
+        FullTranscript::from_record(&self.text()?).map_err(unreadable)
     }
+
+    /// The transcript without the times of its words, which searches do not need.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryDamaged`] if it is not the text that was stored.
+    pub(crate) fn searched(&self) -> Result<FullTranscript> {
+        FullTranscript::from_record_without_words(&self.text()?).map_err(unreadable)
+    }
+}
+
+fn unreadable(error: Error) -> Error {
+    Error::new(Reason::LibraryDamaged, "A stored transcript is damaged").with_source(error)
 }

@@ -20,6 +20,7 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::{sleep, sleep_until};
 use vidra::{Error, Reason, Result, Vidra};
 
@@ -115,6 +116,7 @@ impl Worker {
         let mut session = Session::new(self, only, process).await;
         let mut stop = std::pin::pin!(stop);
         let mut egress = self.vidra.egress_changes();
+        let mut indexing = std::pin::pin!(self.complete_index().fuse());
         loop {
             let wake = session.step().await;
             tokio::select! {
@@ -125,11 +127,27 @@ impl Worker {
                 _ = egress.changed() => session.save_egress().await,
                 Some(ended) = session.tasks.join_next_with_id() => session.note_ends(&ended),
                 () = self.library.changes().requested() => session.jobs.expire(),
+                () = &mut indexing => {}
                 () = sleep_until(wake) => {}
             }
         }
         session.finish().await;
         Ok(())
+    }
+
+    /// Adds the transcripts of earlier releases to the index.
+    async fn complete_index(&self) {
+        loop {
+            match self.library.complete_index(|_| ()).await {
+                Ok(0) => return,
+                Ok(transcripts) => return tracing::info!(transcripts, "search index completed"),
+                Err(error) => {
+                    let reason = error.reason().code();
+                    tracing::warn!(reason, "search index not completed");
+                    sleep(DISK_PAUSE).await;
+                }
+            }
+        }
     }
 
     /// Runs `jobs` until none of them is active, for a command in the foreground. It leaves the other jobs of the file

@@ -69,6 +69,22 @@ impl VideoId {
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("only ASCII gets in")
     }
+
+    /// The address of the video.
+    pub fn url(&self) -> String {
+        format!("https://www.youtube.com/watch?v={}", self.as_str())
+    }
+
+    /// The address of a moment of the video.
+    ///
+    /// ```
+    /// let id = vidra::VideoId::parse("dQw4w9WgXcQ")?;
+    /// assert_eq!(id.url_at(43), "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=43s");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn url_at(&self, seconds: u64) -> String {
+        format!("{}&t={seconds}s", self.url())
+    }
 }
 
 /// A playlist id: 2 to 64 characters of `[A-Za-z0-9_-]`.

@@ -129,14 +129,17 @@ impl Library {
         self.database().write(write).await
     }
 
-    /// Removes the transcripts and the data of these videos, also from the free space of the file. Jobs still name their
-    /// ids. Returns the number of removed transcripts.
+    /// Removes the transcripts and the data of these videos, also from the index and the free space of the file. Jobs
+    /// still name their ids. Returns the number of removed transcripts.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn forget(&self, videos: Vec<VideoId>) -> Result<u64> {
         let removed = self.database().write(move |it| maintenance::forget(it, &videos)).await?;
+        if removed > 0 {
+            self.merge_index().await?;
+        }
         self.database().outside_transaction(maintenance::checkpoint).await?;
         Ok(removed)
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use vidra::{QuotaDay, Result};
 
-use super::operations::{read_cursor, write_cursor};
+use super::cursor::{read_cursor, write_cursor};
 use super::{Access, Library, PutCollection, VideoFilter};
 use crate::collection::{Collection, CollectionDetails, CollectionName, CollectionVideo};
 use crate::job::Job;
@@ -68,13 +68,13 @@ impl Library {
         limit: usize,
     ) -> Result<(Vec<Collection>, Option<String>)> {
         let list = format!("collections {:?}", access.owner());
-        let after = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.unwrap_or(0);
+        let [after] = cursor.map_or(Ok([0]), |cursor| read_cursor(&list, cursor))?;
         let owner = access.owner().map(str::to_owned);
         let query = CollectionQuery { owner, after, limit: limit + 1 };
         let mut rows = self.database().read(move |it| collections::page(it, &query)).await?;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let next = rows.last().filter(|_| has_more).map(|row| write_cursor(&list, row.number));
+        let next = rows.last().filter(|_| has_more).map(|row| write_cursor(&list, [row.number]));
         Ok((rows.into_iter().map(|row| row.collection).collect(), next))
     }
 
@@ -92,7 +92,7 @@ impl Library {
         limit: usize,
     ) -> Result<(Vec<CollectionVideo>, Option<String>)> {
         let list = format!("collection videos {owner} {name} {filter:?}");
-        let after = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.unwrap_or(0);
+        let [after] = cursor.map_or(Ok([0]), |cursor| read_cursor(&list, cursor))?;
         let VideoFilter { state, reason } = filter;
         let query = VideoQuery { state, reason, after, limit: limit + 1 };
         let (owner, name) = (owner.to_owned(), name.clone());
@@ -104,7 +104,7 @@ impl Library {
         let has_more = videos.len() > limit;
         videos.truncate(limit);
         let last = videos.last().filter(|_| has_more);
-        let next = last.map(|(number, _)| write_cursor(&list, *number));
+        let next = last.map(|(number, _)| write_cursor(&list, [*number]));
         Ok((videos.into_iter().map(|(_, video)| video).collect(), next))
     }
 

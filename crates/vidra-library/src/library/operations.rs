@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 use vidra::{Reason, Result};
 
+use super::cursor::{read_cursor, write_cursor};
 use super::{Access, Create, Created, ItemFilter, Library, StoredResult, Watch};
 use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState, Wait};
 use crate::store::jobs::{self, Change, JobQuery, NewJob};
@@ -114,14 +115,15 @@ impl Library {
         limit: usize,
     ) -> Result<(Vec<Job>, Option<String>)> {
         let list = format!("jobs {:?} {state:?}", access.owner());
-        let before = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?;
+        let before = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.map(|[it]| it);
         let owner = access.owner().map(str::to_owned);
         let (query, now) = (JobQuery { owner, state, before, limit: limit + 1 }, self.now());
         let read = self.inner.database.try_read(move |connection| {
             let mut rows = jobs::page(connection, &query).map_err(jobs::error)?;
             let has_more = rows.len() > limit;
             rows.truncate(limit);
-            let next = rows.last().filter(|_| has_more).map(|row| write_cursor(&list, row.number));
+            let next =
+                rows.last().filter(|_| has_more).map(|row| write_cursor(&list, [row.number]));
             let jobs = rows.into_iter().map(|row| eta::with_eta(connection, row, now));
             Ok((jobs.collect::<Result<Vec<_>>>()?, next))
         });
@@ -142,7 +144,7 @@ impl Library {
         limit: usize,
     ) -> Result<(Vec<Item>, Option<String>)> {
         let list = format!("items {id} {filter:?}");
-        let after = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.unwrap_or(0);
+        let [after] = cursor.map_or(Ok([0]), |cursor| read_cursor(&list, cursor))?;
         let query = items::ItemQuery {
             state: filter.state,
             reason: filter.reason,
@@ -156,7 +158,7 @@ impl Library {
             let has_more = items.len() > limit;
             items.truncate(limit);
             let last = items.last().filter(|_| has_more);
-            let next = last.map(|item| write_cursor(&list, item.position as i64));
+            let next = last.map(|item| write_cursor(&list, [item.position as i64]));
             Ok((items, next))
         });
         read.await
@@ -308,19 +310,4 @@ fn fingerprint(request: &JobRequest, sources: &[JobSource]) -> Vec<u8> {
         hash.update(format!("\n{} {source}", source.kind()));
     }
     hash.finalize().to_vec()
-}
-
-/// A cursor: a number, and a checksum of its list with all filters, so that it fits no other list.
-pub(super) fn write_cursor(list: &str, number: i64) -> String {
-    format!("{number:x}-{:08x}", crc32fast::hash(list.as_bytes()))
-}
-
-pub(super) fn read_cursor(list: &str, cursor: &str) -> Result<i64> {
-    let number = cursor.split('-').next().and_then(|text| i64::from_str_radix(text, 16).ok());
-    let is_canonical = |number: &i64| *number > 0 && write_cursor(list, *number) == cursor;
-    let invalid = || {
-        let detail = "cursor: must be nextCursor of the previous page of the same list";
-        vidra::Error::new(Reason::InvalidCursor, "The cursor is not valid").with_detail(detail)
-    };
-    number.filter(is_canonical).ok_or_else(invalid)
 }

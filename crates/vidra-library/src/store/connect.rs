@@ -11,6 +11,9 @@ use vidra::{Error, Reason, Result};
 use super::error::{sql, unavailable};
 use super::locks::private_options;
 
+/// How many prepared statements a connection caches: more than the store has.
+pub(super) const STATEMENTS: usize = 256;
+
 /// How long a transaction waits for those of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -51,7 +54,7 @@ pub(super) fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     let connection =
         Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     if !is_reader {
         // FULL syncs every commit: a committed item survives a power cut. Deleted text is overwritten.
         let settings =
@@ -59,5 +62,15 @@ pub(super) fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
             PRAGMA journal_size_limit = 67108864";
         connection.execute_batch(settings).map_err(sql)?;
     }
+    Ok(connection)
+}
+
+/// The pages that a connection for searches caches, in KiB.
+const SEARCH_CACHE: i64 = 16_384;
+
+/// A connection for searches, which read more pages than others.
+pub(super) fn connect_for_search(path: &Path) -> Result<Connection> {
+    let connection = connect(path, true)?;
+    connection.execute_batch(&format!("PRAGMA cache_size = -{SEARCH_CACHE}")).map_err(sql)?;
     Ok(connection)
 }

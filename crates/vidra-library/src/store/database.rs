@@ -14,17 +14,22 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use vidra::{Error, Reason, Result};
 
-use super::connect::{connect, refuse_other_files};
-use super::error::{sql, unavailable};
+use super::connect::{STATEMENTS, connect, connect_for_search, refuse_other_files};
+use super::error::{search_timed_out, sql, unavailable};
 use super::locks::Locks;
 use super::migrate;
-use readers::{Readers, in_read};
+use readers::{Interrupt, Readers, in_read};
 
 /// The largest number of writes in one transaction. More would delay the first of them.
 const MAX_GROUP: usize = 256;
 
 /// The number of connections for reading.
 const READERS: usize = 4;
+
+/// How many searches run at the same time: they use at most half of the processors.
+fn searchers() -> usize {
+    thread::available_parallelism().map_or(1, |it| it.get().div_ceil(2))
+}
 
 /// How many threads compute at the same time. The allocator has memory for each of them.
 const COMPUTING: usize = 1;
@@ -58,6 +63,8 @@ enum Mode {
         path: PathBuf,
         writes: mpsc::Sender<Write>,
         readers: Arc<Readers>,
+        /// Connections of their own, so that searches hold up nobody else.
+        searchers: Arc<Readers>,
         /// Permits for threads that compute.
         computing: Arc<Semaphore>,
     },
@@ -113,6 +120,9 @@ impl Database {
         limit_bytes(&connection, max_bytes).map_err(sql)?;
         let readers = (0..READERS).map(|_| connect(path, true)).collect::<Result<Vec<_>>>()?;
         let readers = Arc::new(Readers::new(readers));
+        let searchers =
+            (0..searchers()).map(|_| connect_for_search(path)).collect::<Result<Vec<_>>>()?;
+        let searchers = Arc::new(Readers::new(searchers));
         let (writes, mut queue) = mpsc::channel(QUEUE);
         let counters = Arc::<Counters>::default();
         let counted = Arc::clone(&counters);
@@ -131,12 +141,14 @@ impl Database {
             })
             .map_err(unavailable)?;
         let computing = Arc::new(Semaphore::new(COMPUTING));
-        let mode = Mode::File { path: path.to_owned(), writes, readers, computing };
+        let path = path.to_owned();
+        let mode = Mode::File { path, writes, readers, searchers, computing };
         Ok(Self { mode, counters, locks: Some(Arc::new(locks)) })
     }
 
     /// A database in memory, whose handle `connection` survives this value.
     pub(crate) fn in_memory(connection: Arc<Mutex<Connection>>) -> Result<Self> {
+        lock(&connection).set_prepared_statement_cache_capacity(STATEMENTS);
         migrate::migrate(&mut lock(&connection))?;
         Ok(Self { mode: Mode::Memory(connection), counters: Arc::default(), locks: None })
     }
@@ -230,6 +242,37 @@ impl Database {
                 read.await.map_err(Error::internal)?
             }
             Mode::Memory(connection) => in_read(&lock(connection), work),
+        }
+    }
+
+    /// Runs `work` in a read transaction, on a connection for searches. It ends after `limit`, also while it waits for
+    /// other searches.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::SearchTimedOut`].
+    pub(crate) async fn search<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Mode::File { searchers, .. } = &self.mode else { return self.try_read(work).await };
+        let interrupt = Arc::<Interrupt>::default();
+        let search = async {
+            let permit = searchers.permit().await?;
+            let (searchers, interrupt) = (Arc::clone(searchers), Arc::clone(&interrupt));
+            let read = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                searchers.with(|it| interrupt.guard(it, || in_read(it, work)))
+            });
+            read.await.map_err(Error::internal)?
+        };
+        match tokio::time::timeout(limit, search).await {
+            Ok(done) => done,
+            Err(_) => {
+                interrupt.interrupt();
+                Err(search_timed_out())
+            }
         }
     }
 

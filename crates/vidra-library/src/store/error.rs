@@ -21,6 +21,7 @@ pub(super) fn sql(error: rusqlite::Error) -> Error {
                 .with_retry_after(Some(DAMAGED_RETRY_AFTER))
                 .with_source(error)
         }
+        Some(ErrorCode::OperationInterrupted) => search_timed_out(),
         Some(ErrorCode::DiskFull) => {
             let message = "The disk is full, or the library file has reached its size limit";
             Error::new(Reason::LibraryUnavailable, message)
@@ -39,6 +40,12 @@ pub(super) fn sql(error: rusqlite::Error) -> Error {
         ) => unavailable(error),
         _ => Error::internal(error),
     }
+}
+
+/// The error of a search that took too long.
+pub(super) fn search_timed_out() -> Error {
+    let message = "The search took longer than 2 seconds; use rarer words, longer beginnings of words, or filters";
+    Error::new(Reason::SearchTimedOut, message)
 }
 
 /// The error of a failed file operation.

@@ -10,7 +10,7 @@ use vidra::{QuotaDay, Reason, Result, VideoId};
 use super::error::{file, sql};
 use super::jobs::{self, KEY_LIFE_MS};
 use super::locks::private_options;
-use super::{resources, transcripts};
+use super::{index, resources, transcripts};
 use crate::job::{ItemState, JobState, StateEvent};
 
 /// Figures of a library.
@@ -183,6 +183,7 @@ pub(crate) fn remove_damaged(
     let again = "UPDATE collection_videos SET state = 0, next_try = ? WHERE state = 1
         AND video = (SELECT video FROM transcripts WHERE number = ?)";
     connection.execute(again, params![now.as_millisecond(), number])?;
+    index::remove(connection, number)?;
     connection.execute("DELETE FROM transcripts WHERE number = ?", [number])?;
     Ok(renewed as u64)
 }
@@ -248,6 +249,7 @@ pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::R
 
 /// Removes the transcripts and the data of a video. Returns the number of removed transcripts.
 pub(super) fn remove_texts(connection: &Connection, video: &str) -> rusqlite::Result<usize> {
+    index::remove_video(connection, video)?;
     let removed =
         connection.prepare_cached("DELETE FROM transcripts WHERE video = ?")?.execute([video])?;
     connection.prepare_cached("DELETE FROM videos WHERE id = ?")?.execute([video])?;
@@ -261,14 +263,21 @@ pub(crate) fn purge_older(
     time: Timestamp,
     limit: usize,
 ) -> rusqlite::Result<usize> {
-    let delete = "DELETE FROM transcripts WHERE number IN
-        (SELECT number FROM transcripts WHERE stored_at < ?
+    let old = "SELECT number, video FROM transcripts WHERE stored_at < ?
             AND NOT EXISTS (SELECT 1 FROM collection_videos AS it WHERE it.video = transcripts.video)
-        ORDER BY stored_at LIMIT ?) RETURNING video";
-    let videos: Vec<String> = connection
-        .prepare_cached(delete)?
-        .query_map(params![time.as_millisecond(), limit as i64], |row| row.get(0))?
+        ORDER BY stored_at LIMIT ?";
+    let old: Vec<(i64, String)> = connection
+        .prepare_cached(old)?
+        .query_map(params![time.as_millisecond(), limit as i64], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
         .collect::<rusqlite::Result<_>>()?;
+    let mut delete = connection.prepare_cached("DELETE FROM transcripts WHERE number = ?")?;
+    for (number, _) in &old {
+        index::remove(connection, *number)?;
+        delete.execute([number])?;
+    }
+    let videos: Vec<String> = old.into_iter().map(|(_, video)| video).collect();
     remove_orphans(connection, &videos)?;
     Ok(videos.len())
 }

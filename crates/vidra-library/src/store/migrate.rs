@@ -9,10 +9,11 @@ use super::error::sql;
 use super::locks::Locks;
 
 /// Every migration, in order. The number of a schema is the number of migrations that made it.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/0001-jobs.sql"),
     include_str!("../../migrations/0002-collections.sql"),
     include_str!("../../migrations/0003-webhooks.sql"),
+    include_str!("../../migrations/0004-search.sql"),
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`), so that a database of another program is never changed.

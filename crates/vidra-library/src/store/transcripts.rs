@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use vidra::transcript::{FullTranscript, TranscriptInfo};
 
+use super::index;
+use crate::passage::IndexRows;
 use crate::transcript::PackedText;
 
 /// The columns of [`packed`].
@@ -22,12 +24,15 @@ pub(super) fn packed(row: &Row) -> rusqlite::Result<PackedText> {
 pub(crate) struct NewTranscript {
     pub(crate) info: TranscriptInfo,
     pub(crate) text: PackedText,
+    pub(crate) rows: IndexRows,
 }
 
 impl NewTranscript {
-    /// Compresses the record of a transcript, which takes a millisecond or more.
+    /// Compresses the record of a transcript and divides it into tokens, which takes a millisecond or more.
     pub(crate) fn new(record: &[u8]) -> vidra::Result<Self> {
-        Ok(Self { info: FullTranscript::info_of_record(record)?, text: PackedText::new(record)? })
+        let transcript = FullTranscript::from_record_without_words(record)?;
+        let rows = IndexRows::new(&transcript);
+        Ok(Self { info: transcript.info, text: PackedText::new(record)?, rows })
     }
 }
 
@@ -40,7 +45,7 @@ pub(super) fn store(
     request: Option<&str>,
     at: i64,
 ) -> rusqlite::Result<i64> {
-    let NewTranscript { info, text } = new;
+    let NewTranscript { info, text, rows } = new;
     let video = info.video_id.to_string();
     store_video(connection, info, at)?;
     let insert = "INSERT INTO transcripts
@@ -62,6 +67,7 @@ pub(super) fn store(
         text.compressed,
     ];
     let number: i64 = connection.prepare_cached(insert)?.query_row(parameters, |row| row.get(0))?;
+    index::add(connection, number, info, rows)?;
     if let Some(request) = request {
         let insert = "INSERT OR REPLACE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
         connection.prepare_cached(insert)?.execute(params![video, request, number])?;
@@ -119,6 +125,23 @@ pub(crate) struct StoredTranscript {
     /// The requests that it answers.
     pub(crate) requests: Vec<String>,
     pub(crate) text: PackedText,
+}
+
+/// The text of a stored transcript.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredText {
+    pub(crate) number: i64,
+    pub(crate) text: PackedText,
+}
+
+/// The text of a transcript.
+pub(crate) fn text_of(
+    connection: &Connection,
+    number: i64,
+) -> rusqlite::Result<Option<StoredText>> {
+    let query = format!("SELECT {PACKED} FROM transcripts WHERE number = ?");
+    let text = connection.prepare_cached(&query)?.query_row([number], packed).optional()?;
+    Ok(text.map(|text| StoredText { number, text }))
 }
 
 /// A page of all transcripts, in the order of their numbers.

@@ -6,6 +6,7 @@ mod jobs;
 mod resources;
 mod restarts;
 mod rooms;
+mod search;
 mod store;
 mod thirty_days;
 mod worlds;

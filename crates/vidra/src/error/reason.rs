@@ -151,6 +151,8 @@ reasons! {
     TooManyCollections = "too_many_collections", RateLimited, "Delete a collection, or add the sources to another one.";
     /// This caller follows too many jobs at the same time.
     TooManyFollowers = "too_many_followers", RateLimited, "Close other connections that follow jobs.";
+    /// This caller runs too many searches in the library at the same time.
+    TooManySearches = "too_many_searches", RateLimited, "Wait until a search has ended.";
     /// The transcripts of this caller have used up their share of the library.
     LibraryLimitReached = "library_limit_reached", RateLimited, "Ask the operator for more room. Jobs continue by themselves when there is room.";
     /// YouTube limits the requests of this service.
@@ -194,6 +196,8 @@ reasons! {
     ShuttingDown = "shutting_down", Unavailable, "Wait for `Retry-After`.";
     /// YouTube did not answer before the deadline.
     TimedOut = "timed_out", Timeout, "Repeat the request, or allow more time.";
+    /// A search in the library took longer than 2 seconds.
+    SearchTimedOut = "search_timed_out", Timeout, "Use rarer words, longer beginnings of words, or filters.";
     /// A bug in vidra.
     Internal = "internal", Internal, "Report it with the request id.";
 }

@@ -106,7 +106,7 @@ pub fn chunks(
             text: lines.text(range.clone()),
             start: Seconds::from_millis(start),
             end: Seconds::from_millis(lines.end(range.end - 1)),
-            url: format!("https://www.youtube.com/watch?v={}&t={}s", video.as_str(), start / 1_000),
+            url: video.url_at(start / 1_000),
             chapter: chapter_at(&chapters, start).map(|index| chapters[index].title.clone()),
         }
     };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Transcript;
 use super::chunk::{Chunk, ChunkQuery, chunks};
 use super::cue::{Cue, TranscriptLine};
-use super::player::{Player, Track};
+use super::player::{PlayedVideo, Player, Track};
 use super::query::TimeRange;
 use super::word::Word;
 use crate::chapter::Chapter;
@@ -140,6 +140,8 @@ pub struct FullTranscript {
     pub info: TranscriptInfo,
     /// The chapters of the video. Empty if it has none.
     pub chapters: Vec<Chapter>,
+    /// The description of the video. Empty if YouTube does not send it.
+    pub description: String,
     /// The captions, with their line breaks and word times.
     pub cues: Vec<Cue>,
 }
@@ -175,7 +177,7 @@ impl FullTranscript {
         if let Some(code) = translated_to {
             shown = shown.translated(code, player.translation_name(code).unwrap_or(code));
         }
-        let video = player.video.clone();
+        let video = PlayedVideo::clone(&player.video);
         let info = TranscriptInfo {
             video_id,
             title: video.title,
@@ -187,7 +189,7 @@ impl FullTranscript {
             end: None,
             track: shown,
         };
-        Self { info, chapters: video.chapters, cues }
+        Self { info, chapters: video.chapters, description: video.description, cues }
     }
 
     /// Keeps only the captions of a part of the video.

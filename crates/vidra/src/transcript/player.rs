@@ -73,7 +73,7 @@ pub struct Player {
     /// The codes and names of the languages that YouTube translates to.
     pub(super) translations: Vec<(String, String)>,
     /// The data of the video in the response.
-    pub(super) video: PlayedVideo,
+    pub(super) video: Box<PlayedVideo>,
 }
 
 /// The data of a video in the player's response. Missing text is empty, and a missing length is 0.
@@ -86,6 +86,7 @@ pub(super) struct PlayedVideo {
     /// The length in seconds.
     pub(super) duration: u64,
     pub(super) chapters: Vec<Chapter>,
+    pub(super) description: String,
 }
 
 /// The meaning of a player response.
@@ -172,7 +173,7 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
     match player.tracks.is_empty() {
         false => {
             let video = PlayedVideo::from_wire(details, answer.microformat.unwrap_or_default());
-            Verdict::Captions(Player { video, ..player })
+            Verdict::Captions(Player { video: Box::new(video), ..player })
         }
         // The response lists tracks, but none of them is usable.
         true if lists_any => Verdict::TryNextClient(Reason::PlatformChanged),
@@ -234,7 +235,7 @@ impl Player {
             audio_language: audio_language.map(str::to_owned),
             tracks: tracks.into_iter().flatten().collect(),
             translations: translations.into_iter().flatten().filter_map(named).collect(),
-            video: PlayedVideo::default(),
+            video: Box::default(),
         }
     }
 }
@@ -252,6 +253,7 @@ impl PlayedVideo {
             published_at: published.timestamp().map(|_| published),
             duration,
             chapters: Chapter::parse_all(&description, duration),
+            description,
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::error::{Error, Reason, Result};
 struct Rest {
     info: TranscriptInfo,
     chapters: Vec<Chapter>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    description: String,
     /// Where captions have line breaks: the index of the line, and the byte in its text.
     breaks: Vec<(usize, usize)>,
     /// The word times of each line. Empty if no line has any.
@@ -49,6 +51,7 @@ impl FullTranscript {
         let rest = Rest {
             info: self.info.clone(),
             chapters: self.chapters.clone(),
+            description: self.description.clone(),
             breaks: cues.iter().enumerate().flat_map(breaks_of).collect(),
             words: words.collect(),
         };
@@ -66,9 +69,44 @@ impl FullTranscript {
     /// [`Reason::Internal`] if the record is damaged.
     pub fn from_record(record: &[u8]) -> Result<Self> {
         let (lines, rest) = record.split_at(border(record));
-        let lines: Transcript = serde_json::from_slice(lines).map_err(damaged)?;
-        let Rest { info, chapters, breaks, words } =
+        let rest: Rest = serde_json::from_slice(rest).map_err(damaged)?;
+        let words = rest.words;
+        let mut whole =
+            Self::without_words(lines, rest.info, rest.chapters, rest.description, rest.breaks)?;
+        for (cue, words) in whole.cues.iter_mut().zip(words) {
+            cue.word_times = words;
+        }
+        Ok(whole)
+    }
+
+    /// Reads everything but the times of words, which are the largest part of recognised speech.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`] if the record is damaged.
+    pub fn from_record_without_words(record: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Part {
+            info: TranscriptInfo,
+            chapters: Vec<Chapter>,
+            #[serde(default)]
+            description: String,
+            breaks: Vec<(usize, usize)>,
+        }
+        let (lines, rest) = record.split_at(border(record));
+        let Part { info, chapters, description, breaks } =
             serde_json::from_slice(rest).map_err(damaged)?;
+        Self::without_words(lines, info, chapters, description, breaks)
+    }
+
+    fn without_words(
+        lines: &[u8],
+        info: TranscriptInfo,
+        chapters: Vec<Chapter>,
+        description: String,
+        breaks: Vec<(usize, usize)>,
+    ) -> Result<Self> {
+        let lines: Transcript = serde_json::from_slice(lines).map_err(damaged)?;
         let mut cues: Vec<Cue> = lines.into_iter().map(cue).collect();
         for (line, byte) in breaks {
             let text = cues.get_mut(line).map(|cue| &mut cue.text);
@@ -76,10 +114,7 @@ impl FullTranscript {
             let text = text.ok_or_else(|| damaged("a line break outside a line"))?;
             text.replace_range(byte..=byte, "\n");
         }
-        for (cue, words) in cues.iter_mut().zip(words) {
-            cue.word_times = words;
-        }
-        Ok(Self { info, chapters, cues })
+        Ok(Self { info, chapters, description, cues })
     }
 
     /// Reads the video and the track of a record, and nothing else. It is several times faster than reading everything.
@@ -132,12 +167,15 @@ mod tests {
         FullTranscript {
             info: serde_json::from_value(info).unwrap(),
             chapters: Chapter::parse_all("0:00 A\n0:10 B\n0:20 C", 30),
+            description: "0:00 A\n0:10 B\n0:20 C".to_owned(),
             cues: vec![timed, Cue::new(2_000, 0, "ein Zeilen-\numbruch –\nzwei")],
         }
     }
 
     fn is_valid(record: &[u8]) -> bool {
-        FullTranscript::from_record(record).is_ok()
+        let is_valid = FullTranscript::from_record(record).is_ok();
+        assert_eq!(FullTranscript::from_record_without_words(record).is_ok(), is_valid);
+        is_valid
     }
 
     #[test]
@@ -145,6 +183,9 @@ mod tests {
         let record = transcript().to_record();
         assert_eq!(FullTranscript::from_record(&record).unwrap(), transcript());
         assert_eq!(FullTranscript::info_of_record(&record).unwrap(), transcript().info);
+        let mut without_words = transcript();
+        without_words.cues[0].word_times = vec![];
+        assert_eq!(FullTranscript::from_record_without_words(&record).unwrap(), without_words);
         let lines = FullTranscript::lines_of_record(&record);
         let lines: Value = serde_json::from_slice(lines).unwrap();
         assert_eq!(lines[1]["text"], "ein Zeilen- umbruch – zwei");

@@ -30,6 +30,8 @@ async fn a_write_without_room_leaves_the_others_whole() {
             assert_eq!(count, i64::from(result.is_ok()), "{number}: {result:?}");
         }
     }
+    // Alone, so that no other write follows it.
+    insert(999, 1 << 20).await.unwrap_err();
     assert!(database.health().is_failing);
     database.limit_bytes(None).await.unwrap();
     insert(1_000, 1 << 20).await.unwrap();

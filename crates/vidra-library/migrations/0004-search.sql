@@ -1,0 +1,34 @@
+-- The full-text tables of an index have its number in their names, because a new index is built beside the old one:
+-- search_passages_N (a row a passage), search_seams_N (a row a border of two passages), search_words_N (a row a
+-- transcript) and search_layouts_N (where the passages begin), with two views of their terms.
+CREATE TABLE search_indexes (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- The version of the rules that made the tokens.
+    version INTEGER NOT NULL,
+    -- Whether searches use it. Another index is being built.
+    is_active INTEGER NOT NULL
+) STRICT;
+
+-- Every transcript in an index, with everything that filters and orders need.
+CREATE TABLE search_tracks (
+    transcript INTEGER PRIMARY KEY REFERENCES transcripts (number) ON DELETE CASCADE,
+    video TEXT NOT NULL,
+    -- 0 by people, 1 recognised speech, 2 a translation.
+    kind INTEGER NOT NULL,
+    language TEXT NOT NULL,
+    -- Whether it counts for its video if a search names no language: the best original track.
+    is_counted INTEGER NOT NULL DEFAULT 0,
+    channel TEXT,
+    published_at INTEGER,
+    duration INTEGER NOT NULL,
+    words INTEGER NOT NULL
+) STRICT;
+CREATE INDEX search_tracks_of_video ON search_tracks (video);
+CREATE INDEX search_tracks_of_channel ON search_tracks (channel);
+
+CREATE TRIGGER video_dated AFTER UPDATE OF published_at ON videos WHEN NEW.published_at IS NOT OLD.published_at BEGIN
+    UPDATE search_tracks SET published_at = NEW.published_at WHERE video = NEW.id;
+END;
+CREATE TRIGGER video_removed AFTER DELETE ON videos BEGIN
+    UPDATE search_tracks SET published_at = NULL WHERE video = OLD.id;
+END;

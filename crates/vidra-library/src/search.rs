@@ -1,0 +1,20 @@
+//! Searches: the syntax of queries, filters, hits and their order.
+
+mod excerpt;
+mod filter;
+mod hit;
+mod period;
+mod query;
+mod rank;
+
+pub(crate) use excerpt::{Excerpt, Passage, marked};
+pub use filter::{LibraryFilter, SearchFields, SearchGroup, SearchSort, TextSearch};
+pub(crate) use hit::Place;
+pub use hit::{
+    Hit, HitMoment, HitPage, HitTotal, LibraryVideo, SearchCoverage, SearchItems, Trend, Trends,
+    VideoHit,
+};
+pub use period::Period;
+pub use query::TextQuery;
+pub(crate) use query::{Atom, Clause};
+pub(crate) use rank::{Postings, Scored, merge};

@@ -1,0 +1,332 @@
+//! The index of the library: full-text tables that are changed in the transaction that stores or removes a transcript.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use vidra::transcript::TranscriptInfo;
+
+use crate::passage::IndexRows;
+use crate::segment;
+
+/// The bits of the number of a passage in its row. The others are the number of the transcript.
+pub(crate) const PASSAGE_BITS: u32 = 16;
+
+/// How many pages one step of a merge writes.
+const MERGE_PAGES: i64 = 500;
+
+/// Marks the tokens of filters in the row of a transcript.
+const FILTER: char = '\u{E000}';
+
+/// The token of a language, or of a language with its region.
+pub(super) fn language_token(code: &str) -> String {
+    let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("{FILTER}l{}", code.to_ascii_lowercase())
+}
+
+/// The token of a channel. Ids differ in case, and tokens do not.
+pub(super) fn channel_token(id: &str) -> String {
+    let hex: String = id.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("{FILTER}c{hex}")
+}
+
+/// An index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub(crate) number: i64,
+    /// Whether searches use it.
+    pub(crate) is_active: bool,
+    /// Whether this release made its tokens.
+    pub(crate) is_current: bool,
+}
+
+/// All indexes: the active one, and one that is being built.
+fn all(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
+    let query = "SELECT number, is_active, version FROM search_indexes ORDER BY number";
+    let index = |row: &rusqlite::Row| {
+        let is_current = row.get::<_, i64>(2)? == segment::VERSION;
+        Ok(Index { number: row.get(0)?, is_active: row.get(1)?, is_current })
+    };
+    connection.prepare_cached(query)?.query_map([], index)?.collect()
+}
+
+/// The index that searches use. `None` in a new library.
+pub(crate) fn active(connection: &Connection) -> rusqlite::Result<Option<Index>> {
+    Ok(all(connection)?.into_iter().find(|it| it.is_active))
+}
+
+/// Creates the tables of a new index.
+fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
+    let insert = "INSERT INTO search_indexes (version, is_active) VALUES (?, ?)";
+    connection.execute(insert, params![segment::VERSION, is_active])?;
+    let number = connection.last_insert_rowid();
+    // Our own tokens: `ascii` divides them at spaces only, because they have no other separators.
+    let options = "content='', contentless_delete=1, tokenize='ascii'";
+    connection.execute_batch(&format!(
+        "CREATE VIRTUAL TABLE search_passages_{number} USING fts5(tokens, {options});
+        CREATE VIRTUAL TABLE search_seams_{number} USING fts5(tokens, {options});
+        CREATE VIRTUAL TABLE search_words_{number} USING fts5(tokens, {options}, detail=none);
+        CREATE TABLE search_layouts_{number} (transcript INTEGER PRIMARY KEY, starts BLOB NOT NULL) STRICT;
+        CREATE VIRTUAL TABLE search_instances_{number} USING fts5vocab(search_passages_{number}, instance);
+        CREATE VIRTUAL TABLE search_terms_{number} USING fts5vocab(search_words_{number}, row);"
+    ))?;
+    Ok(Index { number, is_active, is_current: true })
+}
+
+fn drop_tables(connection: &Connection, number: i64) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "DROP TABLE search_instances_{number}; DROP TABLE search_terms_{number};
+        DROP TABLE search_passages_{number}; DROP TABLE search_seams_{number}; DROP TABLE search_words_{number};
+        DROP TABLE search_layouts_{number}; DELETE FROM search_indexes WHERE number = {number}"
+    ))
+}
+
+/// Adds a stored transcript to every index, in place of its earlier text.
+pub(super) fn add(
+    connection: &Connection,
+    transcript: i64,
+    info: &TranscriptInfo,
+    rows: &IndexRows,
+) -> rusqlite::Result<()> {
+    let indexes = all(connection)?;
+    let indexes = if indexes.is_empty() { vec![create(connection, true)?] } else { indexes };
+    for index in indexes.into_iter().filter(|it| it.is_current) {
+        remove_rows(connection, index.number, transcript)?;
+        add_rows(connection, index.number, transcript, info, rows)?;
+    }
+    add_track(connection, transcript, info, rows)?;
+    count_best(connection, info.video_id.as_str())
+}
+
+fn add_rows(
+    connection: &Connection,
+    index: i64,
+    transcript: i64,
+    info: &TranscriptInfo,
+    rows: &IndexRows,
+) -> rusqlite::Result<()> {
+    for (table, texts) in [("passages", &rows.passages), ("seams", &rows.seams)] {
+        let insert = format!("INSERT INTO search_{table}_{index} (rowid, tokens) VALUES (?, ?)");
+        let mut insert = connection.prepare_cached(&insert)?;
+        for (number, tokens) in (0..).zip(texts) {
+            insert.execute(params![(transcript << PASSAGE_BITS) | number, tokens])?;
+        }
+    }
+    let code = &info.track.language_code;
+    let primary = code.split('-').next().unwrap_or(code);
+    let channel = info.channel_id.as_ref().map(|id| channel_token(id.as_ref()));
+    let tokens = format!(
+        "{} {} {} {}",
+        rows.words,
+        language_token(code),
+        language_token(primary),
+        channel.unwrap_or_default()
+    );
+    let insert = format!("INSERT INTO search_words_{index} (rowid, tokens) VALUES (?, ?)");
+    connection.prepare_cached(&insert)?.execute(params![transcript, tokens])?;
+    let insert = format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, ?)");
+    connection.prepare_cached(&insert)?.execute(params![transcript, rows.layout])?;
+    Ok(())
+}
+
+fn add_track(
+    connection: &Connection,
+    transcript: i64,
+    info: &TranscriptInfo,
+    rows: &IndexRows,
+) -> rusqlite::Result<()> {
+    let upsert = "INSERT OR REPLACE INTO search_tracks
+            (transcript, video, kind, language, channel, published_at, duration, words)
+        VALUES (?1, ?2, ?3, ?4, ?5, (SELECT published_at FROM videos WHERE id = ?2), ?6, ?7)";
+    let kind = match (&info.track.translated_from, info.track.is_auto_generated) {
+        (Some(_), _) => 2,
+        (None, is_auto) => i64::from(is_auto),
+    };
+    let parameters = params![
+        transcript,
+        info.video_id.to_string(),
+        kind,
+        info.track.language_code,
+        info.channel_id.as_ref().map(ToString::to_string),
+        info.duration as i64,
+        rows.word_count as i64,
+    ];
+    connection.prepare_cached(upsert)?.execute(parameters)?;
+    Ok(())
+}
+
+/// Chooses the track that counts for a video: by people before recognised speech, and then the one that was stored first.
+fn count_best(connection: &Connection, video: &str) -> rusqlite::Result<()> {
+    let best =
+        "UPDATE search_tracks SET is_counted = transcript IS (SELECT transcript FROM search_tracks
+            WHERE video = ?1 AND kind < 2 ORDER BY kind, transcript LIMIT 1)
+        WHERE video = ?1";
+    connection.prepare_cached(best)?.execute([video])?;
+    Ok(())
+}
+
+fn remove_rows(connection: &Connection, index: i64, transcript: i64) -> rusqlite::Result<()> {
+    let delete = format!("DELETE FROM search_layouts_{index} WHERE transcript = ?");
+    if connection.prepare_cached(&delete)?.execute([transcript])? == 0 {
+        return Ok(());
+    }
+    let first = transcript << PASSAGE_BITS;
+    let last = first | ((1 << PASSAGE_BITS) - 1);
+    for table in ["passages", "seams"] {
+        let delete = format!("DELETE FROM search_{table}_{index} WHERE rowid BETWEEN ? AND ?");
+        connection.prepare_cached(&delete)?.execute(params![first, last])?;
+    }
+    let delete = format!("DELETE FROM search_words_{index} WHERE rowid = ?");
+    connection.prepare_cached(&delete)?.execute([transcript])?;
+    Ok(())
+}
+
+/// Removes a transcript from every index. The row of the transcript must still exist.
+pub(super) fn remove(connection: &Connection, transcript: i64) -> rusqlite::Result<()> {
+    for index in all(connection)? {
+        remove_rows(connection, index.number, transcript)?;
+    }
+    let delete = "DELETE FROM search_tracks WHERE transcript = ? RETURNING video";
+    let video: Option<String> =
+        connection.prepare_cached(delete)?.query_row([transcript], |row| row.get(0)).optional()?;
+    video.map_or(Ok(()), |video| count_best(connection, &video))
+}
+
+/// Removes the transcripts of a video from every index.
+pub(super) fn remove_video(connection: &Connection, video: &str) -> rusqlite::Result<()> {
+    let query = "SELECT number FROM transcripts WHERE video = ?";
+    let numbers: Vec<i64> = connection
+        .prepare_cached(query)?
+        .query_map([video], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    numbers.into_iter().try_for_each(|number| remove(connection, number))
+}
+
+/// Begins a new index beside the active one, unless one is being built.
+pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    let indexes = all(connection)?;
+    if let Some(built) = indexes.iter().find(|it| !it.is_active) {
+        if built.is_current {
+            return Ok(());
+        }
+        drop_tables(connection, built.number)?;
+    }
+    create(connection, !indexes.iter().any(|it| it.is_active)).map(drop)
+}
+
+/// The work that an index still needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexWork {
+    /// The transcripts of the library that the index does not have.
+    Build { index: Index },
+    /// A new index, because other rules made the tokens of the active one.
+    Begin,
+}
+
+/// The work that is left. `None` if the active index has every transcript.
+pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork>> {
+    let indexes = all(connection)?;
+    if let Some(built) = indexes.iter().find(|it| !it.is_active) {
+        let work =
+            if built.is_current { IndexWork::Build { index: *built } } else { IndexWork::Begin };
+        return Ok(Some(work));
+    }
+    let Some(active) = indexes.first() else {
+        let has_any = "SELECT EXISTS (SELECT 1 FROM transcripts)";
+        let has_any: bool = connection.query_row(has_any, [], |row| row.get(0))?;
+        return Ok(has_any.then_some(IndexWork::Begin));
+    };
+    if !active.is_current {
+        return Ok(Some(IndexWork::Begin));
+    }
+    Ok(next_missing(connection, active.number)?.map(|_| IndexWork::Build { index: *active }))
+}
+
+/// The first transcript that an index does not have.
+fn next_missing(connection: &Connection, index: i64) -> rusqlite::Result<Option<i64>> {
+    // Both are in the order of their numbers.
+    let query = format!(
+        "SELECT number FROM transcripts WHERE number NOT IN (SELECT transcript FROM search_layouts_{index}) ORDER BY number LIMIT 1"
+    );
+    connection.prepare_cached(&query)?.query_row([], |row| row.get(0)).optional()
+}
+
+/// The numbers of transcripts that an index does not have, at most `limit`.
+pub(crate) fn missing(
+    connection: &Connection,
+    index: i64,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let query = format!(
+        "SELECT number FROM transcripts WHERE number > ?
+            AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)
+        ORDER BY number LIMIT ?"
+    );
+    let mut query = connection.prepare_cached(&query)?;
+    let numbers = query.query_map(params![after, limit as i64], |row| row.get(0))?;
+    numbers.collect()
+}
+
+/// Adds a transcript to an index that is being built, unless it was changed or removed meanwhile. A damaged text has no
+/// rows: it stays out of searches.
+pub(crate) fn add_missing(
+    connection: &Connection,
+    index: i64,
+    transcript: i64,
+    text: Option<(&TranscriptInfo, &IndexRows, u32)>,
+) -> rusqlite::Result<()> {
+    let missing = format!(
+        "SELECT checksum FROM transcripts WHERE number = ?
+            AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)"
+    );
+    if !all(connection)?.iter().any(|it| it.number == index) {
+        return Ok(());
+    }
+    let checksum: Option<i64> = connection
+        .prepare_cached(&missing)?
+        .query_row([transcript], |row| row.get(0))
+        .optional()?;
+    match (checksum, text) {
+        (None, _) => Ok(()),
+        (Some(_), None) => {
+            let none =
+                format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, x'')");
+            connection.prepare_cached(&none)?.execute([transcript]).map(drop)
+        }
+        (Some(stored), Some((info, rows, checksum))) if stored == i64::from(checksum) => {
+            add_rows(connection, index, transcript, info, rows)?;
+            add_track(connection, transcript, info, rows)?;
+            count_best(connection, info.video_id.as_str())
+        }
+        (Some(_), Some(_)) => Ok(()),
+    }
+}
+
+/// Lets searches use a complete index, and removes the others. Returns whether it was complete.
+pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
+    if next_missing(connection, index)?.is_some() {
+        return Ok(false);
+    }
+    for other in all(connection)?.into_iter().filter(|it| it.number != index) {
+        drop_tables(connection, other.number)?;
+    }
+    connection.execute("UPDATE search_indexes SET is_active = 1 WHERE number = ?", [index])?;
+    Ok(true)
+}
+
+/// Merges a part of the segments of all indexes, so that none has deleted text. The first step is different. Returns
+/// whether there is more to merge.
+pub(crate) fn merge(connection: &Connection, is_first: bool) -> rusqlite::Result<bool> {
+    // A negative number makes all segments part of the merge.
+    let pages = if is_first { -MERGE_PAGES } else { MERGE_PAGES };
+    let mut has_changed = false;
+    for index in all(connection)? {
+        for table in ["passages", "seams", "words"] {
+            let table = format!("search_{table}_{}", index.number);
+            let before = connection.total_changes();
+            let merge = format!("INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)");
+            connection.prepare_cached(&merge)?.execute([pages])?;
+            // The statement itself is one change.
+            has_changed |= connection.total_changes() - before > 1;
+        }
+    }
+    Ok(has_changed || is_first)
+}

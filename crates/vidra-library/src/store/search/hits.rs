@@ -1,0 +1,381 @@
+//! A page of hits.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use vidra::transcript::FullTranscript;
+use vidra::{Result, VideoId};
+
+use super::candidates::{Condition, Track, candidates};
+use super::expression;
+use super::postings::{FEW_TRACKS, Reader, passage_of, summed, transcript_of};
+use crate::passage::{CHAPTER, PassageStart};
+use crate::search::{
+    Clause, Excerpt, Hit, HitMoment, HitPage, HitTotal, Place, Postings, Scored, SearchGroup,
+    SearchItems, SearchSort, TextSearch, VideoHit, marked, merge,
+};
+use crate::store::error::sql;
+use crate::store::index;
+
+/// The average number of words of a passage, to estimate the number of passages.
+const PASSAGE_WORDS: u64 = 100;
+
+/// How many passages of the newest videos are ranked if there are too many.
+const NEWEST_PASSAGES: usize = 5_000;
+
+/// The most moments of a video in a list of videos.
+const BEST: usize = 3;
+
+/// The most places of a word in chapter titles that raise a score.
+const CHAPTER_PLACES: usize = 20_000;
+
+/// Where a list of hits continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// The newest transcript when the first page was read. Later ones are not in the list, so that its order stays.
+    pub(crate) last: i64,
+    /// How many items came before.
+    pub(crate) offset: usize,
+}
+
+/// A moment in its order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ranked {
+    transcript: i64,
+    /// `None` for a title or a description.
+    passage: Option<usize>,
+}
+
+/// All moments in their order.
+struct Ranking {
+    moments: Vec<Ranked>,
+    total: HitTotal,
+}
+
+/// A page of hits, and where the next one begins.
+pub(crate) fn search(
+    connection: &Connection,
+    request: &TextSearch,
+    cursor: Option<Cursor>,
+    limit: usize,
+) -> Result<(HitPage, Option<Cursor>)> {
+    let condition = Condition::new(connection, &request.filter)?;
+    let newest = "SELECT coalesce(max(transcript), 0) FROM search_tracks";
+    let newest = || connection.query_row(newest, [], |row| row.get(0)).map_err(sql);
+    let Cursor { last, offset } = match cursor {
+        Some(cursor) => cursor,
+        None => Cursor { last: newest()?, offset: 0 },
+    };
+    let (coverage, _) = condition.coverage(connection, last).map_err(sql)?;
+    let active = index::active(connection).map_err(sql)?;
+    let empty = Ranking { moments: vec![], total: HitTotal::default() };
+    let Some(index) = active.filter(|_| coverage.videos > 0) else {
+        let page = HitPage {
+            items: items_of(request.group, vec![], vec![]),
+            next_cursor: None,
+            total: empty.total,
+            coverage,
+            note: Some("The library has no transcripts that the filters include".to_owned()),
+        };
+        return Ok((page, None));
+    };
+    let reader = Reader { connection, index: index.number, last };
+    let found = candidates(&reader, request, &condition)?;
+    let ranking = rank(&reader, request, &found)?;
+    let mut shown = Shown { reader: &reader, request, texts: HashMap::new() };
+    let (items, has_more) = match request.group {
+        SearchGroup::Moment => {
+            let page = ranking.moments.iter().skip(offset).take(limit);
+            let hits = page.map(|it| shown.hit(*it)).collect::<Result<Vec<_>>>()?;
+            let items = items_of(request.group, hits.into_iter().flatten().collect(), vec![]);
+            (items, ranking.moments.len() > offset + limit)
+        }
+        SearchGroup::Video => {
+            let videos = by_video(&ranking.moments);
+            let page = videos.iter().skip(offset).take(limit);
+            let hits = page.map(|it| shown.video(it)).collect::<Result<Vec<_>>>()?;
+            let items = items_of(request.group, vec![], hits.into_iter().flatten().collect());
+            (items, videos.len() > offset + limit)
+        }
+    };
+    let note = ranking
+        .moments
+        .is_empty()
+        .then(|| format!("No match in the {} videos that the filters include", coverage.videos));
+    let next = has_more.then_some(Cursor { last, offset: offset + limit });
+    let page = HitPage { items, next_cursor: None, total: ranking.total, coverage, note };
+    Ok((page, next))
+}
+
+fn items_of(group: SearchGroup, moments: Vec<Hit>, videos: Vec<VideoHit>) -> SearchItems {
+    match group {
+        SearchGroup::Moment => SearchItems::Moments(moments),
+        SearchGroup::Video => SearchItems::Videos(videos),
+    }
+}
+
+/// The videos of moments in the order of their first moments, each with its moments.
+fn by_video(moments: &[Ranked]) -> Vec<Vec<Ranked>> {
+    let mut positions = HashMap::new();
+    let mut videos: Vec<Vec<Ranked>> = vec![];
+    for moment in moments {
+        let position = *positions.entry(moment.transcript).or_insert(videos.len());
+        match videos.get_mut(position) {
+            Some(all) => all.push(*moment),
+            None => videos.push(vec![*moment]),
+        }
+    }
+    videos
+}
+
+/// The clauses that captions can match.
+fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
+    let spoken = |clause: &&Clause| clause.atoms.iter().any(|atom| !atom.is_title);
+    match request.fields.speech {
+        true => request.query.clauses.iter().filter(spoken).cloned().collect(),
+        false => vec![],
+    }
+}
+
+/// Puts the moments of the tracks in order.
+fn rank(reader: &Reader, request: &TextSearch, found: &[Track]) -> Result<Ranking> {
+    let clauses = spoken_clauses(request);
+    let mut ordered: Vec<&Track> = found.iter().collect();
+    let undated = |it: &Track| it.published_at.is_none();
+    match request.sort {
+        SearchSort::Oldest => {
+            ordered.sort_by_key(|it| (undated(it), it.published_at, it.transcript));
+        }
+        _ => ordered
+            .sort_by_key(|it| (undated(it), std::cmp::Reverse((it.published_at, it.transcript)))),
+    }
+    let (postings, is_approximate) = all_postings(reader, &clauses, found, &ordered)?;
+    let (_, words) = Condition::new(reader.connection, &Default::default())?
+        .coverage(reader.connection, reader.last)
+        .map_err(sql)?;
+    let mut scored = merge(&postings, words / PASSAGE_WORDS);
+    let included: HashSet<i64> = found.iter().map(|it| it.transcript).collect();
+    scored.retain(|it| included.contains(&transcript_of(it.row)));
+    retain_best(&mut scored);
+    let total = total(&scored, found, is_approximate);
+    let by_date: HashMap<i64, usize> =
+        ordered.iter().enumerate().map(|(position, it)| (it.transcript, position)).collect();
+    let position = |row: i64| by_date.get(&transcript_of(row)).copied().unwrap_or(usize::MAX);
+    if request.sort == SearchSort::Relevance {
+        boost(reader, &clauses, &mut scored)?;
+        scored.sort_by(|a, b| {
+            b.clauses
+                .cmp(&a.clauses)
+                .then(b.score.total_cmp(&a.score))
+                .then(position(a.row).cmp(&position(b.row)))
+                .then(a.row.cmp(&b.row))
+        });
+    } else {
+        scored.sort_by_key(|it| (position(it.row), it.row));
+    }
+    let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();
+    let mut moments: Vec<Ranked> = scored
+        .iter()
+        .map(|it| Ranked { transcript: transcript_of(it.row), passage: Some(passage_of(it.row)) })
+        .collect();
+    // In an approximate ranking, the captions of the other videos were not looked at.
+    if !is_approximate {
+        let others = ordered.iter().filter(|it| !spoken.contains(&it.transcript));
+        moments.extend(others.map(|it| Ranked { transcript: it.transcript, passage: None }));
+    }
+    if request.sort != SearchSort::Relevance {
+        moments.sort_by_key(|it| (by_date.get(&it.transcript).copied(), it.passage));
+    }
+    Ok(Ranking { moments, total })
+}
+
+/// The passages of each clause, and whether they are those of the newest videos only.
+fn all_postings(
+    reader: &Reader,
+    clauses: &[Clause],
+    found: &[Track],
+    ordered: &[&Track],
+) -> Result<(Vec<Postings>, bool)> {
+    let mut all = vec![];
+    for clause in clauses {
+        all.push(reader.clause(clause, found)?);
+    }
+    if all.iter().all(Option::is_some) {
+        return Ok((all.into_iter().flatten().collect(), false));
+    }
+    // The words are too frequent: only the first videos in the order are ranked.
+    let first: Vec<Track> = ordered.iter().take(FEW_TRACKS).map(|it| (*it).clone()).collect();
+    let mut rows: Vec<Postings> = vec![vec![]; clauses.len()];
+    let mut count = 0;
+    for track in &first {
+        let track = std::slice::from_ref(track);
+        for (clause, rows) in clauses.iter().zip(&mut rows) {
+            for atom in clause.atoms.iter().filter(|it| !it.is_title && !it.is_prefix) {
+                rows.extend(reader.one_by_one(atom, track)?);
+            }
+        }
+        let before = std::mem::replace(&mut count, rows.iter().map(Vec::len).sum());
+        if count > NEWEST_PASSAGES && before > 0 {
+            break;
+        }
+    }
+    for (clause, rows) in clauses.iter().zip(&mut rows) {
+        for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix && !it.is_phrase())
+        {
+            let all = reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default();
+            let is_first: HashSet<i64> = first.iter().map(|it| it.transcript).collect();
+            rows.extend(all.into_iter().filter(|(row, _)| is_first.contains(&transcript_of(*row))));
+        }
+    }
+    Ok((rows.into_iter().map(summed).collect(), true))
+}
+
+/// Leaves the passages of each video that match the most clauses.
+fn retain_best(scored: &mut Vec<Scored>) {
+    let mut most: HashMap<i64, u32> = HashMap::new();
+    for it in scored.iter() {
+        let most = most.entry(transcript_of(it.row)).or_default();
+        *most = (*most).max(it.clauses);
+    }
+    scored.retain(|it| most.get(&transcript_of(it.row)) == Some(&it.clauses));
+}
+
+fn total(scored: &[Scored], found: &[Track], is_approximate: bool) -> HitTotal {
+    let videos = found.len() as u64;
+    let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();
+    let exact = (scored.len() + found.len() - spoken.len()) as u64;
+    if !is_approximate {
+        return HitTotal { videos, moments: exact, approximate: false };
+    }
+    // As frequent in all of them as in those that were looked at.
+    let words_of = |is_seen: bool| {
+        let seen = found.iter().filter(|it| spoken.contains(&it.transcript) || !is_seen);
+        seen.map(|it| it.words as f64).sum::<f64>()
+    };
+    let moments = scored.len() as f64 * words_of(false) / words_of(true).max(1.0);
+    HitTotal { videos, moments: moments.round() as u64, approximate: true }
+}
+
+/// Raises the scores of moments whose video or chapter is about the query.
+fn boost(reader: &Reader, clauses: &[Clause], scored: &mut [Scored]) -> Result<()> {
+    let (mut titles, mut chapters): (BTreeMap<i64, f64>, HashMap<i64, f64>) = Default::default();
+    let part = 1.0 / clauses.len().max(1) as f64;
+    for clause in clauses {
+        let text = expression::clause_in_titles(clause);
+        for transcript in reader.transcripts(&text).map_err(sql)? {
+            *titles.entry(transcript).or_default() += part;
+        }
+        for atom in clause.atoms.iter().filter(|it| !it.is_phrase()) {
+            let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_PLACES).map_err(sql)?;
+            for (row, _) in rows.unwrap_or_default() {
+                *chapters.entry(row).or_default() = part;
+            }
+        }
+    }
+    for it in scored {
+        let title = titles.get(&transcript_of(it.row)).copied().unwrap_or(0.0);
+        it.boost(title, chapters.get(&it.row).copied().unwrap_or(0.0));
+    }
+    Ok(())
+}
+
+/// A transcript of a page, with the data of its video.
+struct Text {
+    place: Place,
+    transcript: FullTranscript,
+    layout: Vec<PassageStart>,
+}
+
+/// The hits of a page. A transcript is read once.
+struct Shown<'a> {
+    reader: &'a Reader<'a>,
+    request: &'a TextSearch,
+    texts: HashMap<i64, Option<Text>>,
+}
+
+impl Shown<'_> {
+    fn hit(&mut self, ranked: Ranked) -> Result<Option<Hit>> {
+        let (request, text) = (self.request, self.text(ranked.transcript)?);
+        Ok(text.and_then(|text| {
+            let moment = moment(text, request, ranked.passage)?;
+            Some(Hit { place: text.place.clone(), moment })
+        }))
+    }
+
+    fn video(&mut self, moments: &[Ranked]) -> Result<Option<VideoHit>> {
+        let Some(first) = moments.first() else { return Ok(None) };
+        let (request, text) = (self.request, self.text(first.transcript)?);
+        Ok(text.map(|text| VideoHit {
+            place: text.place.clone(),
+            moment_count: moments.len() as u64,
+            moments: moments
+                .iter()
+                .take(BEST)
+                .filter_map(|it| moment(text, request, it.passage))
+                .collect(),
+        }))
+    }
+
+    fn text(&mut self, transcript: i64) -> Result<Option<&Text>> {
+        if !self.texts.contains_key(&transcript) {
+            let text = self.read(transcript)?;
+            self.texts.insert(transcript, text);
+        }
+        Ok(self.texts.get(&transcript).and_then(Option::as_ref))
+    }
+
+    fn read(&self, number: i64) -> Result<Option<Text>> {
+        let Some((transcript, layout)) = self.reader.transcript(number)? else { return Ok(None) };
+        let place = place(self.reader.connection, number).map_err(sql)?;
+        Ok(place.map(|place| Text { place, transcript, layout }))
+    }
+}
+
+fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<HitMoment> {
+    let Text { place, transcript, layout } = text;
+    if let Some(passage) = passage {
+        let clauses = &spoken_clauses(request)[..];
+        let excerpt = Excerpt { transcript, layout, clauses, context: request.context };
+        return excerpt.moment(passage);
+    }
+    let clauses = &request.query.clauses;
+    let description = || {
+        let description = &transcript.description;
+        request
+            .fields
+            .description
+            .then(|| marked(place.video_id, "description", description, clauses))
+    };
+    marked(place.video_id, "title", &place.title, clauses).or_else(|| description().flatten())
+}
+
+/// The columns of [`read_place`].
+pub(super) const PLACE: &str =
+    "t.video, coalesce(videos.title, '') AS title, coalesce(videos.channel, '') AS channel_title,
+    coalesce(t.channel, '') AS channel, t.published_at, t.language";
+
+pub(super) fn read_place(row: &Row) -> rusqlite::Result<Place> {
+    let video: String = row.get("video")?;
+    let published: Option<i64> = row.get("published_at")?;
+    Ok(Place {
+        video_id: VideoId::parse(&video).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(
+                0,
+                rusqlite::types::Type::Text,
+                Box::new(error),
+            )
+        })?,
+        title: row.get("title")?,
+        channel: row.get("channel_title")?,
+        channel_id: row.get("channel")?,
+        published_at: published.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+        lang: row.get("language")?,
+    })
+}
+
+fn place(connection: &Connection, transcript: i64) -> rusqlite::Result<Option<Place>> {
+    let query = format!(
+        "SELECT {PLACE} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
+    );
+    connection.prepare_cached(&query)?.query_row([transcript], read_place).optional()
+}

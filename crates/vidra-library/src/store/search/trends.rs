@@ -1,0 +1,96 @@
+//! How often something was said, by time of publication.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::Timestamp;
+use rusqlite::Connection;
+use vidra::Result;
+
+use super::candidates::{Condition, Track, candidates};
+use super::postings::{Reader, passage_of, transcript_of};
+use crate::search::{Atom, Clause, Passage, Period, TextSearch, Trend, Trends};
+use crate::store::error::sql;
+use crate::store::index;
+
+/// The most passages of a phrase that are read to count how often it was said there.
+const COUNTED_PASSAGES: usize = 2_000;
+
+pub(crate) fn trends(
+    connection: &Connection,
+    request: &TextSearch,
+    period: Period,
+) -> Result<Trends> {
+    let condition = Condition::new(connection, &request.filter)?;
+    let (coverage, _) = condition.coverage(connection, i64::MAX).map_err(sql)?;
+    let all = condition.tracks(connection, i64::MAX).map_err(sql)?;
+    let mut trends: BTreeMap<Option<String>, Trend> = BTreeMap::new();
+    let of = |track: &Track| {
+        let at = track.published_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+        at.map(|at| period.of(at))
+    };
+    for track in &all {
+        trends.entry(of(track)).or_default().words += track.words.unsigned_abs();
+    }
+    let mut is_approximate = false;
+    if let Some(index) = index::active(connection).map_err(sql)? {
+        let reader = Reader { connection, index: index.number, last: i64::MAX >> 17 };
+        let found = candidates(&reader, request, &condition)?;
+        let counts;
+        (counts, is_approximate) = counts_of(&reader, request, &found)?;
+        for track in &found {
+            let trend = trends.entry(of(track)).or_default();
+            trend.videos += 1;
+            trend.count += counts.get(&track.transcript).copied().unwrap_or(0);
+        }
+    }
+    let mut items: Vec<Trend> = trends
+        .into_iter()
+        .map(|(period, trend)| {
+            let per_million = trend.count as f64 * 1e6 / (trend.words as f64).max(1.0);
+            let per_million = (per_million * 100.0).round() / 100.0;
+            Trend { period, per_million, ..trend }
+        })
+        .collect();
+    let undated = items.iter().position(|it| it.period.is_none()).map(|at| items.remove(at));
+    Ok(Trends { items, undated, coverage, approximate: is_approximate })
+}
+
+/// How often the words and phrases of a query were said in each of the tracks, and whether phrases were counted once a
+/// passage.
+fn counts_of(
+    reader: &Reader,
+    request: &TextSearch,
+    found: &[Track],
+) -> Result<(HashMap<i64, u64>, bool)> {
+    let included: HashSet<i64> = found.iter().map(|it| it.transcript).collect();
+    let mut counts: HashMap<i64, u64> = HashMap::new();
+    let mut is_approximate = false;
+    let atoms: Vec<&Atom> = request.query.atoms().filter(|it| !it.is_title).collect();
+    for atom in atoms.iter().filter(|_| request.fields.speech) {
+        let rows = match atom.is_phrase() {
+            true => reader.phrase_everywhere(atom, found)?,
+            false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
+        };
+        let rows: Vec<(i64, u32)> =
+            rows.into_iter().filter(|(row, _)| included.contains(&transcript_of(*row))).collect();
+        let is_read = atom.is_phrase() && rows.len() <= COUNTED_PASSAGES;
+        is_approximate |= atom.is_phrase() && !is_read;
+        let clause = [Clause { atoms: vec![(*atom).clone()] }];
+        let mut text = None;
+        for (row, count) in rows {
+            let number = transcript_of(row);
+            let mut count = u64::from(count);
+            if is_read {
+                if !matches!(&text, Some((known, _)) if *known == number) {
+                    text = Some((number, reader.transcript(number)?));
+                }
+                if let Some((_, Some((transcript, layout)))) = &text {
+                    let passage = Passage::new(&transcript.cues, layout, passage_of(row));
+                    count = passage.map_or(count, |it| it.count(&clause) as u64);
+                }
+            }
+            *counts.entry(number).or_default() += count;
+        }
+    }
+    Ok((counts, is_approximate))
+}

@@ -1,0 +1,442 @@
+//! Searches in a library in memory.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vidra::transcript::{FullTranscript, Player, parse};
+use vidra::{LanguageCode, Reason, TranscriptQuery, VideoId};
+use vidra_library::{
+    HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup,
+    SearchItems, SearchSort, TextQuery, TextSearch,
+};
+
+use crate::TestClock;
+
+/// A video with captions of two seconds each.
+#[derive(Debug, Clone)]
+pub(crate) struct Video<'a> {
+    pub(crate) id: String,
+    pub(crate) title: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) channel: &'a str,
+    /// A time, or nothing.
+    pub(crate) published: &'a str,
+    pub(crate) lang: &'a str,
+    pub(crate) is_auto: bool,
+    pub(crate) translated_to: Option<&'a str>,
+    pub(crate) captions: Vec<String>,
+}
+
+impl<'a> Video<'a> {
+    pub(crate) fn new(number: usize, captions: &[&str]) -> Self {
+        Self {
+            id: format!("v{number:010}"),
+            title: "A video",
+            description: "",
+            channel: "UCaaaaaaaaaaaaaaaaaaaaaa",
+            published: "",
+            lang: "en",
+            is_auto: false,
+            translated_to: None,
+            captions: captions.iter().map(|it| (*it).to_owned()).collect(),
+        }
+    }
+
+    pub(crate) fn record(&self) -> Vec<u8> {
+        let id = VideoId::parse(&self.id).unwrap();
+        let mut track = json!({"baseUrl": "/api/timedtext?v=x", "languageCode": self.lang, "name": {"simpleText": self.lang}});
+        if self.is_auto {
+            track["kind"] = "asr".into();
+        }
+        let length = self.captions.len() * 2;
+        let body = json!({
+            "playabilityStatus": {"status": "OK"},
+            "videoDetails": {
+                "videoId": self.id, "title": self.title, "author": "Channel", "channelId": self.channel,
+                "lengthSeconds": length.to_string(), "shortDescription": self.description,
+            },
+            "microformat": {"playerMicroformatRenderer": {"publishDate": self.published}},
+            "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": [track]}},
+        });
+        let player = Player::parse(body.to_string().as_bytes(), id).unwrap();
+        let events: Vec<Value> = (0..)
+            .zip(&self.captions)
+            .map(|(at, text)| json!({"tStartMs": at * 2_000, "dDurationMs": 2_000, "segs": [{"utf8": text}]}))
+            .collect();
+        let cues = parse(json!({ "events": events }).to_string().as_bytes()).unwrap();
+        FullTranscript::new(id, &player, &player.tracks()[0], self.translated_to, cues).to_record()
+    }
+}
+
+pub(crate) fn empty() -> Library {
+    let clock = Arc::new(TestClock::new());
+    Library::in_memory(&Memory::new().unwrap(), Limits::default(), clock).unwrap()
+}
+
+pub(crate) async fn store(library: &Library, video: &Video<'_>) {
+    library.keep(&TranscriptQuery::default(), video.record().into()).await.unwrap();
+}
+
+pub(crate) async fn library_of(videos: &[Video<'_>]) -> Library {
+    let library = empty();
+    for video in videos {
+        store(&library, video).await;
+    }
+    library
+}
+
+fn request(query: &str) -> TextSearch {
+    TextSearch::new(TextQuery::parse(query).unwrap())
+}
+
+async fn page(library: &Library, request: &TextSearch) -> HitPage {
+    library.search(request, None, 50).await.unwrap()
+}
+
+/// The hits of a page as `number@second`.
+fn moments(page: &HitPage) -> Vec<String> {
+    let SearchItems::Moments(hits) = &page.items else { panic!("moments") };
+    let number = |id: &VideoId| id.as_str()[1..].parse::<usize>().unwrap();
+    let moment = |it: &vidra_library::Hit| {
+        format!("{}@{}", number(&it.place.video_id), it.moment.start.as_millis() / 1_000)
+    };
+    hits.iter().map(moment).collect()
+}
+
+async fn found(library: &Library, query: &str) -> Vec<String> {
+    let request = TextSearch { sort: SearchSort::Oldest, ..request(query) };
+    let page = page(library, &request).await;
+    let moments = moments(&page);
+    assert_eq!(page.total.moments, moments.len() as u64, "{query}");
+    assert_eq!(page.note.is_some(), moments.is_empty(), "{query}");
+    moments
+}
+
+fn three() -> [Video<'static>; 3] {
+    let one = Video::new(1, &["the nuclear plant", "and climate change", "is discussed"]);
+    let two = Video::new(2, &["climate", "change of plans", "a nuclear"]);
+    let three = Video::new(3, &["plants and planets", "nothing else"]);
+    [
+        Video { published: "2026-01-10T08:00:00Z", title: "Energy review", ..one },
+        Video { published: "2026-03-05T08:00:00Z", channel: "UCbbbbbbbbbbbbbbbbbbbbbb", ..two },
+        Video { published: "2025-07-01T08:00:00Z", description: "All about climate.", ..three },
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_syntax_of_queries() {
+    let library = library_of(&three()).await;
+    let table: &[(&str, &[&str])] = &[
+        ("nuclear", &["1@0", "2@4"]),
+        ("\"climate change\"", &["1@2", "2@0"]),
+        ("\"change climate\"", &[]),
+        ("nuclear climate", &["1@0", "2@0"]),
+        ("plants OR discussed", &["3@0", "1@4"]),
+        ("climate -discussed", &["2@0"]),
+        ("climate -\"change of\"", &["1@2"]),
+        ("plan*", &["3@0", "1@0", "2@2"]),
+        ("\"change of pla*\"", &["2@2"]),
+        ("title:energy", &["1@0"]),
+        ("climate title:energy", &["1@2"]),
+        ("climate -title:energy", &["2@0"]),
+        ("absent", &[]),
+        ("nuclear absent", &[]),
+        ("\"plant and climate\"", &["1@0"]),
+    ];
+    for (query, expected) in table {
+        assert_eq!(found(&library, query).await, *expected, "{query}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn filters_choose_a_part_of_the_library() {
+    let library = library_of(&three()).await;
+    let filtered = async |change: &dyn Fn(&mut LibraryFilter)| {
+        let mut request = TextSearch { sort: SearchSort::Newest, ..request("climate OR plan*") };
+        change(&mut request.filter);
+        let page = page(&library, &request).await;
+        (moments(&page), page.coverage.videos)
+    };
+    let all = filtered(&|_| ()).await;
+    assert_eq!(all, (["2@0", "1@0", "3@0"].map(str::to_owned).to_vec(), 3));
+    let one = filtered(&|it| {
+        it.channel = Some(vidra::ChannelId::parse("UCbbbbbbbbbbbbbbbbbbbbbb").unwrap())
+    })
+    .await;
+    assert_eq!(one, (vec!["2@0".to_owned()], 1));
+    let since =
+        filtered(&|it| it.range.since = Some("2026-01-01T00:00:00Z".parse().unwrap())).await;
+    assert_eq!(since.1, 2);
+    let until =
+        filtered(&|it| it.range.until = Some("2026-02-01T00:00:00Z".parse().unwrap())).await;
+    assert_eq!(until.0, ["1@0", "3@0"]);
+    let video = filtered(&|it| it.videos = vec![VideoId::parse("v0000000003").unwrap()]).await;
+    assert_eq!(video.0, ["3@0"]);
+    let lang = filtered(&|it| it.lang = Some(LanguageCode::parse("de").unwrap())).await;
+    assert_eq!(lang, (vec![], 0));
+    let mut other = request("climate");
+    other.filter.job = Some(vidra_library::JobId::parse(&"0".repeat(32)).unwrap());
+    assert_eq!(library.search(&other, None, 5).await.unwrap_err().reason(), Reason::JobNotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn titles_and_descriptions_are_searched_if_requested() {
+    let library = library_of(&three()).await;
+    let fields = |names: &[usize]| {
+        names.iter().map(|at| SearchFields::ALL[*at].1).reduce(SearchFields::and).unwrap()
+    };
+    let with = async |query: &str, fields| {
+        let request = TextSearch { fields, sort: SearchSort::Oldest, ..request(query) };
+        page(&library, &request).await
+    };
+    let found = with("climate", fields(&[2])).await;
+    assert_eq!(moments(&found), ["3@0"]);
+    let SearchItems::Moments(hits) = &found.items else { panic!("moments") };
+    assert_eq!(
+        (hits[0].moment.field, hits[0].moment.highlights[0]),
+        (Some("description"), [10, 17])
+    );
+    assert_eq!(moments(&with("climate", fields(&[0, 1, 2])).await), ["3@0", "1@2", "2@0"]);
+    assert_eq!(moments(&with("review", fields(&[0, 1])).await), ["1@0"]);
+    assert_eq!(moments(&with("\"energy review\"", fields(&[1])).await), ["1@0"]);
+    assert_eq!(moments(&with("\"review energy\"", fields(&[1])).await), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_best_track_of_a_video_counts_once() {
+    let manual = Video { lang: "en", ..Video::new(1, &["spoken word"]) };
+    let auto = Video { is_auto: true, ..Video::new(1, &["spoken word recognised"]) };
+    let german = Video { translated_to: Some("de"), ..Video::new(1, &["gesprochenes Wort"]) };
+    let library = library_of(&[auto.clone(), german]).await;
+    assert_eq!(found(&library, "recognised").await, ["1@0"]);
+    assert_eq!(found(&library, "gesprochenes").await, Vec::<String>::new());
+    store(&library, &manual).await;
+    assert_eq!(found(&library, "spoken").await, ["1@0"]);
+    assert_eq!(found(&library, "recognised").await, Vec::<String>::new());
+    let mut request = request("gesprochenes");
+    request.filter.lang = Some(LanguageCode::parse("de").unwrap());
+    assert_eq!(moments(&page(&library, &request).await), ["1@0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_transcript_replaces_its_words() {
+    let library = library_of(&[Video::new(1, &["first version"])]).await;
+    store(&library, &Video::new(1, &["second version"])).await;
+    assert_eq!(found(&library, "first").await, Vec::<String>::new());
+    assert_eq!(found(&library, "second").await, ["1@0"]);
+    library.forget(vec![VideoId::parse("v0000000001").unwrap()]).await.unwrap();
+    assert_eq!(found(&library, "second").await, Vec::<String>::new());
+    let page = page(&library, &request("second")).await;
+    assert_eq!(
+        page.note.as_deref(),
+        Some("The library has no transcripts that the filters include")
+    );
+}
+
+/// Captions of ten words each. The word `needle` is in the captions with these numbers.
+fn long(number: usize, captions: usize, needles: &[usize]) -> Video<'static> {
+    let caption = |at: usize| {
+        let words = (0..10).map(|word| match (word, needles.contains(&at)) {
+            (4, true) => "needle".to_owned(),
+            _ => format!("w{}", (at * 7 + word) % 300),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let texts: Vec<String> = (0..captions).map(caption).collect();
+    Video { captions: texts, ..Video::new(number, &[]) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn phrases_across_passages_are_found_once() {
+    let words: Vec<String> = (0..1_000).map(|it| format!("w{it}")).collect();
+    let captions: Vec<String> = words.chunks(10).map(|it| it.join(" ")).collect();
+    let library = library_of(&[Video { captions, ..Video::new(1, &[]) }]).await;
+    for length in [2, 5, 8, 9, 15, 30] {
+        for start in (0..1_000 - length).step_by(7) {
+            let phrase = format!("\"{}\"", words[start..start + length].join(" "));
+            let expected = format!("1@{}", start / 10 * 2);
+            assert_eq!(found(&library, &phrase).await, [expected], "{phrase}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_have_a_stable_order() {
+    let videos: Vec<Video> = (1..=9).map(|it| long(it, 60, &[3, 4, 33, 50])).collect();
+    let library = library_of(&videos).await;
+    for sort in [SearchSort::Relevance, SearchSort::Newest, SearchSort::Oldest] {
+        for group in [SearchGroup::Moment, SearchGroup::Video] {
+            let request = TextSearch { sort, group, ..request("needle") };
+            let (mut all, mut cursor, mut pages) = (vec![], None::<String>, 0);
+            let whole = library.search(&request, None, 100).await.unwrap();
+            loop {
+                let page = library.search(&request, cursor.as_deref(), 4).await.unwrap();
+                // Later transcripts do not change the list.
+                store(&library, &long(20 + pages, 60, &[3])).await;
+                assert_eq!(page.total, whole.total);
+                let Value::Array(items) = serde_json::to_value(&page.items).unwrap() else {
+                    panic!()
+                };
+                all.extend(items);
+                pages += 1;
+                cursor = page.next_cursor;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(Value::from(all), serde_json::to_value(&whole.items).unwrap());
+            library
+                .forget((20..60).map(|it| VideoId::parse(&format!("v{it:010}")).unwrap()).collect())
+                .await
+                .unwrap();
+        }
+    }
+    let other = library.search(&request("other"), Some("1-1-00000000"), 5).await;
+    assert_eq!(other.unwrap_err().reason(), Reason::InvalidCursor);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_best_moments_come_first() {
+    let videos = [
+        Video { title: "Cats", ..Video::new(1, &["dogs", "cats"]) },
+        Video::new(2, &["cats and dogs"]),
+        Video { title: "Cats and dogs", ..Video::new(3, &["cats", "dogs"]) },
+        Video::new(4, &["cats cats", "dogs dogs"]),
+    ];
+    let library = library_of(&videos).await;
+    let page = page(&library, &request("cats dogs")).await;
+    assert_eq!(moments(&page), ["3@0", "4@0", "1@0", "2@0"]);
+    let request = TextSearch { group: SearchGroup::Video, ..request("cats dogs") };
+    let SearchItems::Videos(videos) = library.search(&request, None, 2).await.unwrap().items else {
+        panic!("videos")
+    };
+    assert_eq!(videos[0].place.title, "Cats and dogs");
+    assert_eq!((videos[0].moment_count, videos[0].moments.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn trends_count_every_time() {
+    let videos = [
+        Video { published: "2026-01-10T08:00:00Z", ..long(1, 60, &[3, 4, 5, 40]) },
+        Video { published: "2026-01-20T08:00:00Z", ..long(2, 60, &[]) },
+        Video {
+            published: "2026-02-20T08:00:00Z",
+            ..Video::new(3, &["needle needle", "two needle case"])
+        },
+        Video::new(4, &["needle"]),
+    ];
+    let library = library_of(&videos).await;
+    let trends = library.trends(&request("needle"), Period::Month).await.unwrap();
+    let shown: Vec<(String, u64, u64, u64)> = trends
+        .items
+        .iter()
+        .map(|it| (it.period.clone().unwrap_or_default(), it.count, it.words, it.videos))
+        .collect();
+    assert_eq!(shown, [("2026-01".to_owned(), 4, 1_200, 1), ("2026-02".to_owned(), 3, 5, 1)]);
+    assert_eq!(trends.items[1].per_million, 600_000.0);
+    assert_eq!(trends.undated.unwrap().count, 1);
+    let phrase = library.trends(&request("\"needle needle\""), Period::Year).await.unwrap();
+    assert_eq!((phrase.items[0].count, phrase.items[0].videos, phrase.approximate), (1, 1, false));
+    assert_eq!(phrase.items[0].period.as_deref(), Some("2026"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_videos_of_the_library_are_listed() {
+    let library = library_of(&three()).await;
+    let filter = LibraryFilter::default();
+    let (first, next) = library.videos(&filter, SearchSort::Newest, None, 2).await.unwrap();
+    let (last, end) =
+        library.videos(&filter, SearchSort::Newest, next.as_deref(), 2).await.unwrap();
+    let ids: Vec<&str> = first.iter().chain(&last).map(|it| it.place.video_id.as_str()).collect();
+    assert_eq!(ids, ["v0000000002", "v0000000001", "v0000000003"]);
+    assert_eq!((end, first[1].words, first[1].duration), (None, 8, 6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reindexing_changes_nothing() {
+    let library = library_of(&three()).await;
+    let before = found(&library, "climate OR plan*").await;
+    assert_eq!(library.reindex(|_| ()).await.unwrap(), 3);
+    assert_eq!(found(&library, "climate OR plan*").await, before);
+    assert_eq!(library.complete_index(|_| ()).await.unwrap(), 0);
+    store(&library, &Video::new(9, &["climate"])).await;
+    assert_eq!(found(&library, "climate").await.len(), 3);
+    assert!(library.check(false).await.unwrap().faults.is_empty());
+}
+
+/// A library of an earlier release has transcripts without an index.
+#[tokio::test]
+async fn transcripts_of_earlier_releases_are_indexed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    let library = Library::open(&path, Limits::default()).unwrap();
+    for video in three() {
+        store(&library, &video).await;
+    }
+    drop(library);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let earlier = "DELETE FROM search_tracks; UPDATE search_indexes SET version = 0;
+        DELETE FROM search_layouts_1; DELETE FROM search_passages_1; DELETE FROM search_seams_1; DELETE FROM search_words_1";
+    connection.execute_batch(earlier).unwrap();
+    drop(connection);
+    let library = Library::open(&path, Limits::default()).unwrap();
+    assert_eq!(found(&library, "climate").await, Vec::<String>::new());
+    assert_eq!(library.complete_index(|_| ()).await.unwrap(), 3);
+    assert_eq!(found(&library, "climate").await, ["1@2", "2@0"]);
+}
+
+/// Whether a file of the folder contains the text.
+fn is_in_files(folder: &std::path::Path, text: &str) -> bool {
+    let mut files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    files.any(|file| {
+        let bytes = std::fs::read(file).unwrap_or_default();
+        bytes.windows(text.len()).any(|part| part == text.as_bytes())
+    })
+}
+
+#[tokio::test]
+async fn forgetting_leaves_no_token_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = Library::open(&folder.path().join("library.db"), Limits::default()).unwrap();
+    for number in 1..20 {
+        store(&library, &long(number, 300, &[3])).await;
+    }
+    let secret = Video {
+        title: "zqtitle",
+        description: "zqdescription",
+        ..Video::new(50, &["zqsecret zqword"])
+    };
+    store(&library, &secret).await;
+    for number in 60..90 {
+        store(&library, &long(number, 300, &[3])).await;
+    }
+    assert!(is_in_files(folder.path(), "zqsecret"));
+    library.forget(vec![VideoId::parse(&secret.id).unwrap()]).await.unwrap();
+    for token in ["zqsecret", "zqword", "zqtitle", "zqdescription"] {
+        assert!(!is_in_files(folder.path(), token), "{token}");
+    }
+    assert_eq!(page(&library, &request("needle")).await.total.videos, 49);
+}
+
+#[tokio::test]
+async fn searches_go_on_while_the_index_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = Library::open(&folder.path().join("library.db"), Limits::default()).unwrap();
+    for number in 1..120 {
+        store(&library, &long(number, 30, &[3])).await;
+    }
+    let during = async {
+        let mut searches = 0;
+        loop {
+            assert_eq!(page(&library, &request("needle")).await.total.videos, 119);
+            searches += 1;
+            tokio::task::yield_now().await;
+            if searches == 30 {
+                return;
+            }
+        }
+    };
+    let (built, ()) = tokio::join!(library.reindex(|_| ()), during);
+    assert_eq!(built.unwrap(), 119);
+    assert_eq!(page(&library, &request("needle")).await.total.videos, 119);
+}
