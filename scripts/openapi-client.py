@@ -45,6 +45,7 @@ from vidra_client.api.jobs import (
     retry_job,
     start_job,
 )
+from vidra_client.api.library import get_library_videos, get_trends, search_library
 from vidra_client.api.links import parse_link
 from vidra_client.api.playlists import (
     get_playlist,
@@ -186,6 +187,10 @@ while sync.state not in (JobState.COMPLETED, JobState.FAILED):
 assert ok(get_collection.sync("news", client=client)).coverage.transcribed == 1
 assert ok(list_collections.sync(client=client)).items[0].name == "news"
 assert ok(get_collection_videos.sync("news", client=client)).items[0].video_id == VIDEO
+hits = ok(search_library.sync(client=client, q="the", collection="news", limit=1)).items
+assert hits[0].video_id == VIDEO
+assert ok(get_trends.sync(client=client, q="the", collection="news")).coverage.videos == 1
+assert ok(get_library_videos.sync(client=client, collection="news")).items[0].video_id == VIDEO
 assert ok(pause_collection.sync("news", client=client)).state == CollectionState.PAUSED
 assert ok(resume_collection.sync("news", client=client)).state == CollectionState.ACTIVE
 assert delete_collection.sync_detailed("news", client=client).status_code == 204

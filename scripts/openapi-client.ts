@@ -153,6 +153,12 @@ while (sync.state !== "completed" && sync.state !== "failed") {
 check((await ok(json.GET("/api/collections/{name}", { params: news }))).coverage.transcribed === 1, "coverage");
 check((await ok(json.GET("/api/collections"))).items[0]?.name === "news", "collections");
 check((await ok(json.GET("/api/collections/{name}/videos", { params: news }))).items[0]?.videoId === VIDEO, "videos");
+const inNews = { collection: "news", limit: 1 };
+const hits = (await ok(json.GET("/api/library/search", { params: { query: { q: "the", ...inNews } } }))).items;
+check(hits[0]?.videoId === VIDEO, "search");
+const trends = await ok(json.GET("/api/library/trends", { params: { query: { q: "the", collection: "news" } } }));
+check(trends.coverage.videos === 1, "trends");
+check((await ok(json.GET("/api/library/videos", { params: { query: inNews } }))).items[0]?.videoId === VIDEO, "library");
 check((await ok(json.POST("/api/collections/{name}/pause", { params: news }))).state === "paused", "pause");
 check((await ok(json.POST("/api/collections/{name}/resume", { params: news }))).state === "active", "resume");
 check((await json.DELETE("/api/collections/{name}", { params: news })).response.status === 204, "delete");

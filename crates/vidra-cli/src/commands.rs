@@ -6,6 +6,7 @@ mod collection;
 mod comment;
 mod document;
 mod feed;
+mod grep;
 mod ids;
 mod include;
 mod job;
@@ -18,6 +19,7 @@ mod query;
 mod quota;
 mod region;
 mod search;
+mod search_videos;
 mod transcript;
 mod transcripts;
 mod video;
@@ -58,7 +60,7 @@ pub(crate) enum Data {
     /// Filter, sort and slice a playlist
     Query(Box<query::QueryArgs>),
     /// Search YouTube for videos, channels or playlists; YouTube allows 100 searches a day
-    SearchVideos(Box<search::SearchArgs>),
+    SearchVideos(Box<search_videos::SearchArgs>),
     /// List the popular videos of a region
     Popular(Box<popular::PopularArgs>),
     /// Show comments on videos
@@ -81,6 +83,14 @@ pub(crate) enum Data {
     /// Keep sets of channels, playlists, videos and searches up to date
     #[command(subcommand)]
     Collection(Box<collection::CollectionCommand>),
+    /// Find what was said in the videos of the library, and at which second
+    ///
+    /// Jobs, collections and vidra grep fill the library
+    Search(Box<search::SearchArgs>),
+    /// Find a phrase in videos, playlists and channels; fetches the transcripts that the library lacks
+    Grep(Box<grep::GrepArgs>),
+    /// Show how often something was said, by month of publication
+    Trends(Box<search::TrendsArgs>),
     /// List the regions that YouTube serves
     Regions(Box<region::NamesArgs>),
     /// List the languages of YouTube's interface
@@ -153,7 +163,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Feed(args) => feed::show(args).await,
             Data::Playlist(args) => playlist::show(args).await,
             Data::Query(args) => query::query(args).await,
-            Data::SearchVideos(args) => search::search(args).await,
+            Data::SearchVideos(args) => search_videos::search(args).await,
             Data::Popular(args) => popular::list(args).await,
             Data::Comments(args) => comment::show(args).await,
             Data::Replies(args) => comment::replies(args).await,
@@ -164,6 +174,9 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Transcripts(args) => transcripts::write(args).await,
             Data::Job(command) => job::run(command).await,
             Data::Collection(command) => collection::run(command).await,
+            Data::Search(args) => search::search(args).await,
+            Data::Grep(args) => grep::grep(args).await,
+            Data::Trends(args) => search::trends(args).await,
             Data::Regions(args) => region::regions(args).await,
             Data::Languages(args) => region::languages(args).await,
             Data::Categories(args) => region::categories(args).await,

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 67] = [
+const EXAMPLES: [(&str, &[&str]); 71] = [
     (
         "",
         &[
@@ -194,6 +194,28 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
     ("collection pause", &["vidra collection pause news"]),
     ("collection resume", &["vidra collection resume news"]),
     ("collection remove", &["vidra collection remove news"]),
+    (
+        "search",
+        &[
+            "vidra search 'harbour -winter'",
+            "vidra search '\"the night train\" OR tram' --collection news --sort newest",
+            "vidra search 'nucl*' --channel @fermata --since 2026-01-01 --all --csv",
+        ],
+    ),
+    (
+        "grep",
+        &[
+            "vidra grep 'the night train' PLsize50",
+            "vidra grep harbour @fermata @nighttrains --videos 200 --json",
+        ],
+    ),
+    (
+        "trends",
+        &[
+            "vidra trends harbour --collection news",
+            "vidra trends 'harbour OR port' --by year --csv",
+        ],
+    ),
     ("regions", &["vidra regions --hl de"]),
     ("languages", &["vidra languages --json"]),
     ("categories", &["vidra categories --region DE", "vidra categories --ids 10,20"]),
@@ -222,6 +244,7 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
     ),
     ("library import", &["vidra library import library.ndjson"]),
     ("library forget", &["vidra library forget dQw4w9WgXcQ"]),
+    ("library reindex", &["vidra library reindex"]),
     ("library vacuum", &["vidra library vacuum"]),
     ("health", &["vidra health", "vidra health --listen :8080"]),
     ("config", &["vidra config path", "vidra config show serve"]),

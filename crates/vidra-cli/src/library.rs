@@ -16,6 +16,7 @@ use vidra_library::{Check, Library, Stats};
 use crate::cache_args::StoreLocation;
 use crate::database::{self, DatabaseArgs};
 use crate::failure::{Exit, Failure, print_error};
+use crate::progress::Progress;
 use crate::runtime::runtime;
 
 /// Subcommands of `vidra library`.
@@ -73,6 +74,11 @@ pub(crate) enum LibraryCommand {
         /// Cache store to clear: fs:DIR or redis://…; off clears none [default: the user's cache folder]
         #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
         cache: Option<StoreLocation>,
+    },
+    /// Build the search index again, while searches use the old one
+    Reindex {
+        #[command(flatten)]
+        file: LibraryArgs,
     },
     /// Rewrite the file without free space; other processes wait meanwhile
     Vacuum {
@@ -146,6 +152,7 @@ pub(crate) fn run(command: &LibraryCommand) -> Result<(), Failure> {
             LibraryCommand::Forget { videos, file, cache } => {
                 forget(&file.open()?, videos, cache.as_ref(), file.demo).await
             }
+            LibraryCommand::Reindex { file } => reindex(&file.open()?).await,
             LibraryCommand::Vacuum { file } => vacuum(&file.open()?).await,
         }
     })
@@ -305,6 +312,14 @@ async fn forget(
         "a running service keeps cached answers of these videos in memory until it restarts",
     );
     Ok(())
+}
+
+async fn reindex(file: &OpenFile) -> Result<(), Failure> {
+    let all = file.done(file.library.stats().await)?.transcripts;
+    let progress = Progress::new(Some(all), false);
+    let indexed = file.library.reindex(|done| progress.set(done, all, String::new())).await;
+    drop(progress);
+    print(&format!("indexed {} transcripts\n", file.done(indexed)?))
 }
 
 async fn vacuum(file: &OpenFile) -> Result<(), Failure> {

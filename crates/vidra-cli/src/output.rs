@@ -5,6 +5,7 @@ pub(crate) mod collections;
 mod csv;
 pub(crate) mod documents;
 mod filter;
+pub(crate) mod hits;
 mod included;
 pub(crate) mod jobs;
 mod pager;

@@ -7,6 +7,8 @@ use terminal_size::{Height, Width, terminal_size_of};
 
 pub(crate) const TITLE: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
+/// A word that was searched for.
+pub(crate) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const LINK: Style = AnsiColor::Cyan.on_default().underline();
 
 /// The width of the terminal on standard output, or else the value of `COLUMNS`.

@@ -25,6 +25,8 @@ CREATE TABLE search_tracks (
 ) STRICT;
 CREATE INDEX search_tracks_of_video ON search_tracks (video);
 CREATE INDEX search_tracks_of_channel ON search_tracks (channel);
+-- All columns that the coverage of a search needs.
+CREATE INDEX counted_tracks ON search_tracks (transcript, published_at, channel, duration, words) WHERE is_counted;
 
 CREATE TRIGGER video_dated AFTER UPDATE OF published_at ON videos WHEN NEW.published_at IS NOT OLD.published_at BEGIN
     UPDATE search_tracks SET published_at = NEW.published_at WHERE video = NEW.id;

@@ -49,7 +49,7 @@ pub use library::{
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
 pub use search::{
     Hit, HitMoment, HitPage, HitTotal, LibraryFilter, LibraryVideo, Period, SearchCoverage,
-    SearchFields, SearchGroup, SearchItems, SearchSort, TextQuery, TextSearch, Trend, Trends,
+    SearchFields, SearchGroup, SearchItem, SearchSort, TextQuery, TextSearch, Trend, Trends,
     VideoHit,
 };
 pub use store::{Check, CollectionFigures, Health, JobFigures, Stats, WebhookMessage};

@@ -11,8 +11,8 @@ use vidra::{Error, ErrorKind, Reason};
 
 pub(crate) use responses::{
     BatchErrors, BodyErrors, CollectionErrors, CollectionListErrors, FetchErrors, JobChangeErrors,
-    JobErrors, JobListErrors, OperatorErrors, PutCollectionErrors, ReadinessErrors, StartErrors,
-    TranscriptBatchErrors, TranscriptErrors, error_responses, references,
+    JobErrors, JobListErrors, OperatorErrors, PutCollectionErrors, ReadinessErrors, SearchErrors,
+    StartErrors, TranscriptBatchErrors, TranscriptErrors, error_responses, references,
 };
 
 /// The body of every error response.

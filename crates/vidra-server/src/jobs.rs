@@ -18,7 +18,7 @@ const RESTART: Duration = Duration::from_secs(30);
 /// Runs jobs, stores the transcripts of other requests, and sends messages to webhooks, until graceful shutdown begins. Then it gives back what it
 /// has not finished. Returns at once if the service has no library.
 pub(crate) async fn run(state: AppState) {
-    let Some(LibraryConfig { file, worker: config, fetched }) = &state.library else { return };
+    let Some(LibraryConfig { file, worker: config, fetched, .. }) = &state.library else { return };
     let shutdown = || state.drain.clone().has_lasted(Duration::ZERO);
     let library = tokio::select! {
         biased;

@@ -77,7 +77,7 @@ pub use config::{Config, Example};
 pub use config_file::read_config_file;
 pub use hot::AccessLog;
 pub use keeper::FetchedTranscripts;
-pub use library::{LibraryConfig, LibraryFile};
+pub use library::{LibraryAccess, LibraryConfig, LibraryFile};
 pub use log_sink::LogSink;
 pub use reloads::Reloads;
 pub use serve::{Limits, Serving, serve};

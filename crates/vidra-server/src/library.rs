@@ -24,12 +24,24 @@ pub struct LibraryConfig {
     pub worker: WorkerConfig,
     /// The transcripts of other requests, if the library stores them too.
     pub fetched: Option<FetchedTranscripts>,
+    /// What callers with keys can search.
+    pub access: LibraryAccess,
+}
+
+/// What callers with keys can search. Operators can search everything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LibraryAccess {
+    /// The whole library.
+    #[default]
+    All,
+    /// The videos of their own jobs and collections.
+    Own,
 }
 
 impl LibraryConfig {
     /// A library that stores the transcripts of jobs alone.
     pub fn new(file: LibraryFile, worker: WorkerConfig) -> Self {
-        Self { file, worker, fetched: None }
+        Self { file, worker, fetched: None, access: LibraryAccess::All }
     }
 }
 

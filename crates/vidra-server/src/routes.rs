@@ -7,6 +7,7 @@ mod collection;
 mod comment;
 mod document;
 mod job;
+mod library;
 mod library_caller;
 mod link;
 mod list;
@@ -76,6 +77,7 @@ pub(crate) const LONG_PATHS: &[&str] =
         (name = "Transcripts", description = "Transcripts in every format; only playlists and channels need a key for the YouTube Data API"),
         (name = "Jobs", description = "Durable jobs: the transcripts of many videos, over hours and days"),
         (name = "Collections", description = "Sets of channels, playlists, videos and searches that stay up to date"),
+        (name = "Library", description = "What the stored transcripts say, and when"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "The identifiers in a link, without an upstream call"),
         (name = "Tools", description = "Tools for AI models; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
@@ -133,6 +135,9 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(collection::sync_collection))
         .routes(routes!(collection::pause_collection))
         .routes(routes!(collection::resume_collection))
+        .routes(routes!(library::search_library))
+        .routes(routes!(library::get_trends))
+        .routes(routes!(library::get_library_videos))
         .routes(routes!(region::get_regions))
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))

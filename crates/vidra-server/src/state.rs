@@ -33,6 +33,8 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// The connections with which each caller follows jobs.
     followers: Arc<Slots<CallerId>>,
+    /// The searches that each caller runs.
+    searches: Arc<Slots<CallerId>>,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<RefreshBudget>,
     /// Budgets and usage of callers, which may have a file.
@@ -57,6 +59,9 @@ pub(crate) struct AppState {
 /// How many jobs a caller can follow at the same time. Each connection reads the file at least once a second.
 const FOLLOWERS_PER_CALLER: usize = 50;
 
+/// How many searches a caller can run at the same time. The library runs fewer, and the others wait.
+const SEARCHES_PER_CALLER: usize = 8;
+
 type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
 
 impl AppState {
@@ -80,6 +85,7 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             followers: Arc::default(),
+            searches: Arc::default(),
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             allowances: Arc::clone(config.gate.allowances()),
             open_account: config.gate.open_account(),
@@ -101,6 +107,11 @@ impl AppState {
     /// Takes a slot for a connection that follows a job, which may last for days.
     pub(crate) fn follower_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
         self.followers.take(caller, FOLLOWERS_PER_CALLER)
+    }
+
+    /// Takes a slot for a search in the library.
+    pub(crate) fn search_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
+        self.searches.take(caller, SEARCHES_PER_CALLER)
     }
 
     /// The slots that a caller's tools take for their batches.

@@ -119,6 +119,17 @@ const REASONS = {
     retry: true,
     wait: true,
   },
+  too_many_searches: {
+    advice: 'Wait until a search has ended.',
+    group: ['was refused: too many searches', 'were refused: too many searches'],
+    retry: true,
+    wait: true,
+  },
+  search_timed_out: {
+    advice: 'Use rarer words, or search a part of the library.',
+    group: ['was not searched in time', 'were not searched in time'],
+    retry: true,
+  },
   library_limit_reached: {
     advice: 'The operator of this service can give you more room.',
     group: ['waits for room in the library', 'wait for room in the library'],

@@ -108,6 +108,7 @@ pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
             all: args.all,
             cursor: args.cursor.clone(),
             is_search: false,
+            summary: None,
         };
         let wanted = Wanted::new(Kind::Video, 0);
         return context.pages(wanted, &ids, is_one, &part, request, cards::threads).await;

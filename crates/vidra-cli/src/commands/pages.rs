@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::{CommandContext, Tally, Wanted};
 use crate::failure::Failure;
@@ -29,6 +30,10 @@ pub(crate) struct PageArgs {
     /// is not filled up.
     #[arg(skip)]
     pub(super) is_search: bool,
+
+    /// A line for people about the members of a page besides its items.
+    #[arg(skip)]
+    pub(super) summary: Option<fn(&Value) -> Option<String>>,
 }
 
 impl PageArgs {
@@ -60,11 +65,11 @@ pub(super) struct Page<T> {
     pub(super) next_cursor: Option<String>,
 }
 
-/// YouTube's estimate of all results of a search.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Estimate {
-    total_estimate: Option<u64>,
+/// The members of a page besides its items and its cursor.
+fn other_members(page: &[u8]) -> Result<Map<String, Value>, Failure> {
+    let mut members: Map<String, Value> = read(page)?;
+    members.retain(|name, _| name != "items" && name != "nextCursor");
+    Ok(members)
 }
 
 impl CommandContext {
@@ -110,7 +115,7 @@ impl CommandContext {
         let mut left = part.most().unwrap_or(u64::MAX);
         let mut cursor = part.cursor.clone();
         let mut items: Vec<Box<RawValue>> = vec![];
-        let mut total = None;
+        let mut members = Map::new();
         let most = if part.is_search { MOST_RESULTS } else { MOST };
         let ended = loop {
             let size = left.min(most);
@@ -126,9 +131,11 @@ impl CommandContext {
             } else {
                 let Page::<Box<RawValue>> { items: page, next_cursor } = read(&body)?;
                 cursor = next_cursor;
+                if members.is_empty() {
+                    members = other_members(&body)?;
+                }
                 if part.is_search {
                     left -= size;
-                    total = read::<Estimate>(&body)?.total_estimate;
                 } else {
                     left = left.saturating_sub(page.len() as u64);
                 }
@@ -144,7 +151,7 @@ impl CommandContext {
         match self.output.form {
             _ if ended.is_err() && items.is_empty() => {}
             Form::Json if is_one => {
-                self.output.json(id, &document(&items, cursor.as_deref(), total))?;
+                self.output.json(id, &document(&items, cursor.as_deref(), &members))?;
             }
             Form::Json => self.output.json(id, &json_list(&items))?,
             Form::People => {
@@ -152,6 +159,12 @@ impl CommandContext {
                     .answer(id, &json_list(&items), |items: &Vec<T>, width| shown(items, width))?;
             }
             Form::Ndjson | Form::Csv => {}
+        }
+        if let Some(summary) = part.summary.filter(|_| self.output.form == Form::People)
+            && ended.is_ok()
+            && let Some(line) = summary(&Value::Object(members))
+        {
+            self.output.notice(&line);
         }
         let is_new = cursor != part.cursor;
         let next = cursor.map(|cursor| format!("--cursor {cursor} continues the list"));
@@ -172,13 +185,17 @@ pub(super) fn json_list(items: &[Box<RawValue>]) -> Vec<u8> {
 }
 
 /// The list as the service sends a page.
-fn document(items: &[Box<RawValue>], next_cursor: Option<&str>, total: Option<u64>) -> Vec<u8> {
+fn document(
+    items: &[Box<RawValue>],
+    next_cursor: Option<&str>,
+    members: &Map<String, Value>,
+) -> Vec<u8> {
     let mut document = [br#"{"items":"#, &*json_list(items)].concat();
     if let Some(next) = next_cursor {
-        document.extend(format!(r#","nextCursor":{}"#, serde_json::Value::from(next)).bytes());
+        document.extend(format!(r#","nextCursor":{}"#, Value::from(next)).bytes());
     }
-    if let Some(total) = total {
-        document.extend(format!(r#","totalEstimate":{total}"#).bytes());
+    for (name, value) in members {
+        document.extend(format!(",{}:{value}", Value::from(name.as_str())).bytes());
     }
     document.push(b'}');
     document

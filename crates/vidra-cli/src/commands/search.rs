@@ -1,88 +1,206 @@
-//! `vidra search-videos`.
+//! `vidra search` and `vidra trends`: what the transcripts of a library say.
 
-use vidra::{SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
+use serde_json::Value;
+use vidra_library::{Period, SearchGroup, SearchSort};
 
-use super::include::IncludeArgs;
+use super::job;
 use super::pages::PageArgs;
-use super::{Common, Kind, Wanted};
+use super::{CommandContext, Common, Kind, Wanted};
+use crate::database::DatabaseArgs;
 use crate::failure::Failure;
-use crate::output::cards;
+use crate::output::hits::{self, Hits, TrendsView};
+use crate::output::{Form, read};
 use crate::service::RestRequest;
-use crate::values::{date, words_of};
+use crate::values::{count_in, date, words_of};
 
+/// The number of hits without a flag.
+const USUAL: u64 = 20;
+
+/// The words of a query, and the library.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SearchArgs {
-    /// Words to search for; | means or, and - before a word means not (after --)
+pub(crate) struct QueryArgs {
+    /// Words that a video must have; "exact phrase", OR, prefix*, title:word, and -word for videos without it (after --)
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
 
-    /// Type of results
-    #[arg(long = "type", value_name = "TYPE", value_parser = words_of(SearchKind::ALL), default_value = SearchKind::Video.word())]
-    kind: String,
+    /// Only videos of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
 
-    /// Only results of this channel: its id, @handle or URL
+    /// For operators: the name of the key that the collection belongs to [default: your own]
+    #[arg(long, value_name = "KEY", requires = "collection")]
+    owner: Option<String>,
+
+    /// Only videos of this job: its id, or its first 6 characters or more
+    #[arg(long, value_name = "JOB")]
+    job: Option<String>,
+
+    /// Only videos of this channel: its id, @handle or URL
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
 
-    /// Order of results
-    #[arg(long, value_parser = words_of(SearchOrder::ALL), default_value = SearchOrder::Relevance.word())]
-    order: String,
+    /// Only this video: its id or URL; repeat the flag for several
+    #[arg(long, value_name = "VIDEO")]
+    video: Vec<String>,
 
-    /// Only results of this day or time or later: 2026-03-26 or 2026-03-26T18:30:00Z
+    /// Only transcripts in this language, also translations [default: the original track of each video]
+    #[arg(long, value_name = "CODE")]
+    lang: Option<String>,
+
+    /// Only videos of this day or time or later: 2026-03-26 or 2026-03-26T18:30:00Z
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
 
-    /// Only results of this day or time or earlier; days are in UTC
+    /// Only videos of this day or time or earlier; days are in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
     until: Option<String>,
 
-    /// Only videos of less than 4 minutes, of 4 to 20 minutes, or longer ones
-    #[arg(long, value_name = "LENGTH", value_parser = words_of(SearchLength::ALL))]
-    duration: Option<String>,
-
-    /// Only broadcasts in this state
-    #[arg(long, value_name = "STATE", value_parser = words_of(SearchLive::ALL))]
-    live: Option<String>,
-
-    /// Only videos that can be played in this region, by its two-letter code
-    #[arg(long, value_name = "CODE")]
-    region: Option<String>,
-
-    /// Preferred language of results; YouTube may return others
-    #[arg(long, value_name = "LANGUAGE")]
-    lang: Option<String>,
-
-    /// How strictly YouTube filters results
-    #[arg(long, value_name = "FILTER", value_parser = words_of(SafeSearch::ALL), default_value = SafeSearch::Moderate.word())]
-    safe: String,
-
     #[command(flatten)]
-    include: IncludeArgs,
-
-    #[command(flatten)]
-    part: PageArgs,
+    database: DatabaseArgs,
 
     #[command(flatten)]
     common: Common,
 }
 
+impl QueryArgs {
+    /// Opens the service. A library file of an earlier release is indexed first.
+    async fn open(&self) -> Result<CommandContext, Failure> {
+        let context = self.common.open_with_library(&self.database)?;
+        if let Some((library, _)) = context.service.library() {
+            let mut is_first = true;
+            let indexed = library.complete_index(|_| {
+                if std::mem::take(&mut is_first) {
+                    context.output.notice("the search index is being built");
+                }
+            });
+            indexed.await?;
+        }
+        Ok(context)
+    }
+
+    async fn request(&self, context: &CommandContext, route: &str) -> Result<RestRequest, Failure> {
+        let job = match &self.job {
+            Some(start) => Some(job::find(&context.service, start).await?),
+            None => None,
+        };
+        let videos = Some(self.video.join(",")).filter(|it| !it.is_empty());
+        Ok(RestRequest::get("library")
+            .segment(route)
+            .parameter("q", Some(self.query.join(" ")))
+            .parameter("collection", self.collection.as_ref())
+            .parameter("owner", self.owner.as_ref())
+            .parameter("job", job)
+            .parameter("channel", self.channel.as_ref())
+            .parameter("video", videos)
+            .parameter("lang", self.lang.as_ref())
+            .parameter("since", self.since.as_ref())
+            .parameter("until", self.until.as_ref()))
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SearchArgs {
+    #[command(flatten)]
+    query: QueryArgs,
+
+    /// Texts to search, separated by commas: speech, title, description
+    #[arg(long = "in", value_name = "TEXTS", default_value = "speech")]
+    texts: String,
+
+    /// Order of hits
+    #[arg(long, value_parser = words_of(&SearchSort::ALL), default_value = "relevance")]
+    sort: String,
+
+    /// What an item is: a moment, or a video with its best moments
+    #[arg(long, value_parser = words_of(&SearchGroup::ALL), default_value = "moment")]
+    group: String,
+
+    /// Seconds of text around a moment
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = count_in::<u64>(0..=300))]
+    context: u64,
+
+    #[command(flatten)]
+    part: PageArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrendsArgs {
+    #[command(flatten)]
+    query: QueryArgs,
+
+    /// Length of a period
+    #[arg(long, value_parser = words_of(&Period::ALL), default_value = "month")]
+    by: String,
+}
+
+/// Runs `vidra search`.
 pub(super) async fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let request = |query: &str| {
-        RestRequest::get("search")
-            .parameter("q", Some(query))
-            .parameter("type", Some(&args.kind))
-            .parameter("channel", args.channel.as_ref())
-            .parameter("order", Some(&args.order))
-            .parameter("since", args.since.as_ref())
-            .parameter("until", args.until.as_ref())
-            .parameter("duration", args.duration.as_ref())
-            .parameter("live", args.live.as_ref())
-            .parameter("region", args.region.as_ref())
-            .parameter("lang", args.lang.as_ref())
-            .parameter("safe", Some(&args.safe))
-            .parameter("include", args.include.names())
+    let mut context = args.query.open().await?;
+    let request = args
+        .query
+        .request(&context, "search")
+        .await?
+        .parameter("in", Some(&args.texts))
+        .parameter("sort", Some(&args.sort))
+        .parameter("group", Some(&args.group))
+        .parameter("context", Some(args.context));
+    list(&mut context, request, &args.part).await
+}
+
+/// Prints the hits of a search.
+pub(super) async fn list(
+    context: &mut CommandContext,
+    request: RestRequest,
+    part: &PageArgs,
+) -> Result<(), Failure> {
+    let limit = part.limit.or((!part.all).then_some(USUAL));
+    let part = PageArgs { limit, summary: Some(summary), ..part.clone() };
+    let (wanted, ids) = (Wanted::new(Kind::NoId, 0), [String::new()]);
+    let shown: fn(&[Hits], Option<usize>) -> String = hits::hits;
+    context.pages(wanted, &ids, true, &part, |_| request.clone(), shown).await
+}
+
+/// What a page says besides its hits.
+fn summary(page: &Value) -> Option<String> {
+    if let Some(note) = page["note"].as_str() {
+        return Some(note.to_owned());
+    }
+    let number = |path: &str| page.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let about = if page["total"]["approximate"].as_bool() == Some(true) { "about " } else { "" };
+    let (moments, videos) = (number("/total/moments"), number("/total/videos"));
+    let hours = page["coverage"]["hours"].as_f64().unwrap_or(0.0);
+    let plural = |count: u64, one: &str| {
+        if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
     };
-    let part = PageArgs { is_search: true, ..args.part.clone() };
-    let (query, wanted) = (args.query.join(" "), Wanted::new(Kind::NoId, 0));
-    args.common.open()?.pages(wanted, &[query], true, &part, request, cards::results).await
+    Some(format!(
+        "{about}{} in {}; searched {}, {hours} hours",
+        plural(moments, "moment"),
+        plural(videos, "video"),
+        plural(number("/coverage/videos"), "video"),
+    ))
+}
+
+/// Runs `vidra trends`.
+pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
+    let mut context = args.query.open().await?;
+    let request = args.query.request(&context, "trends").await?.parameter("by", Some(&args.by));
+    let done = async {
+        let body = context.service.fetch(&context.shaped(request)).await?;
+        match context.output.form {
+            Form::Csv => context.output.csv("", &body),
+            Form::Ndjson => {
+                let items: TrendItems = read(&body)?;
+                context.output.json("", items.items.get().as_bytes())
+            }
+            Form::Json => context.output.json("", &body),
+            Form::People => context.output.answer::<TrendsView>("", &body, hits::trends),
+        }
+    };
+    let done = done.await;
+    context.end(done).await
+}
+
+#[derive(serde::Deserialize)]
+struct TrendItems {
+    items: Box<serde_json::value::RawValue>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::FalseyValueParser;
 use vidra::Reason;
 use vidra_library::{Limits, WorkerConfig};
-use vidra_server::{FetchedTranscripts, LibraryConfig, LibraryFile};
+use vidra_server::{FetchedTranscripts, LibraryAccess, LibraryConfig, LibraryFile};
 
 use crate::client::ClientArgs;
 use crate::database::{DatabaseLocation, create_or_open, file_name};
@@ -52,6 +52,11 @@ pub(crate) struct LibraryArgs {
     #[arg(long, env = "VIDRA_LIBRARY_KEEP", value_name = "WHICH", default_value = "jobs")]
     pub(crate) library_keep: Keep,
 
+    /// Part of the library that a key can search: all of it, or the videos of its own jobs and collections. Keys of
+    /// operators search everything
+    #[arg(long, env = "VIDRA_LIBRARY_ACCESS", value_name = "WHICH", default_value = "all")]
+    pub(crate) library_access: Access,
+
     /// How long the library stores transcripts that are in no collection, such as 90d, or off for no limit; a plain
     /// number is seconds
     #[arg(long, env = "VIDRA_LIBRARY_RETENTION", value_name = "TIME", default_value = "off", value_parser = retention)]
@@ -75,6 +80,13 @@ pub(crate) fn reserve_units(given: Option<u32>, quota_limit: u32) -> Result<u32,
             "--job-reserve-units {units} leaves nothing to jobs: it must be less than --quota-limit {quota_limit}"
         )),
     }
+}
+
+/// The part of the library that a key can search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Access {
+    All,
+    Own,
 }
 
 /// The transcripts that the library stores.
@@ -157,7 +169,11 @@ impl LibraryArgs {
             .with_retention(self.library_retention.value())
             .with_follows_deletions(self.library_follow_deletions);
         let fetched = (self.library_keep == Keep::All).then(FetchedTranscripts::default);
-        Ok(Some(LibraryConfig { fetched, ..LibraryConfig::new(file, worker) }))
+        let access = match self.library_access {
+            Access::All => LibraryAccess::All,
+            Access::Own => LibraryAccess::Own,
+        };
+        Ok(Some(LibraryConfig { fetched, access, ..LibraryConfig::new(file, worker) }))
     }
 }
 

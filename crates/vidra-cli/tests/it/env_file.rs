@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 50] = [
+const COMMANDS: [&[&str]; 54] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -42,6 +42,10 @@ const COMMANDS: [&[&str]; 50] = [
     &["transcripts", "--job", "0f8fad", "--out", "serve"],
     &["job", "start", "PLsize51", "--dry-run"],
     &["collection", "add", "news", "@fermata"],
+    &["search", "serve"],
+    &["grep", "serve", "txManualAsr"],
+    &["trends", "serve"],
+    &["library", "reindex"],
     &["job", "list"],
     &["job", "show", "0f8fad"],
     &["job", "results", "0f8fad"],
@@ -255,7 +259,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 38] = [
+const RUNS: [(&[&str], Reach, bool); 41] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -276,6 +280,9 @@ const RUNS: [(&[&str], Reach, bool); 38] = [
     (&["job", "start", "txManualAsr"], Simulator, true),
     (&["job", "list"], Prints, true),
     (&["collection", "list"], Prints, true),
+    (&["search", "the"], Prints, true),
+    (&["grep", "the", "txManualAsr"], Simulator, true),
+    (&["trends", "the"], Prints, true),
     (&["library", "stats"], Prints, false),
     (&["regions"], Simulator, true),
     (&["languages"], Simulator, true),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use vidra::{Error, Reason, Result};
+use vidra::{ChannelId, Error, Handle, Reason, Result};
 
 use super::Library;
 use super::cursor::{read_cursor, write_cursor};
@@ -11,7 +11,7 @@ use crate::passage::IndexRows;
 use crate::search::{HitPage, LibraryFilter, LibraryVideo, Period, SearchSort, TextSearch, Trends};
 use crate::store::index::{self, IndexWork};
 use crate::store::search::{self, Cursor};
-use crate::store::transcripts;
+use crate::store::{collections, transcripts};
 
 /// The longest time of a search.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -92,6 +92,17 @@ impl Library {
         videos.truncate(limit);
         let next = has_more.then(|| write_cursor(&list, [(offset + limit) as i64]));
         Ok((videos, next))
+    }
+
+    /// The id of a channel whose handle is a source of a collection. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`].
+    pub async fn known_channel(&self, handle: &Handle) -> Result<Option<ChannelId>> {
+        let handle = handle.to_string();
+        let id = self.database().read(move |it| collections::known_channel(it, &handle)).await?;
+        Ok(id.and_then(|id| ChannelId::parse(&id).ok()))
     }
 
     async fn run_search<T: Send + 'static>(

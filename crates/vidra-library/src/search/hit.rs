@@ -99,7 +99,7 @@ pub struct HitMoment {
 #[non_exhaustive]
 pub struct HitPage {
     /// The hits.
-    pub items: SearchItems,
+    pub items: Vec<SearchItem>,
     /// The cursor of the next page. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
@@ -114,15 +114,16 @@ pub struct HitPage {
     pub note: Option<String>,
 }
 
-/// Moments or videos.
+/// An item of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
-pub enum SearchItems {
+#[non_exhaustive]
+pub enum SearchItem {
     /// With `group=moment`.
-    Moments(Vec<Hit>),
+    Moment(Hit),
     /// With `group=video`.
-    Videos(Vec<VideoHit>),
+    Video(VideoHit),
 }
 
 /// The number of all hits.

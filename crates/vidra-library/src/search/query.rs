@@ -34,7 +34,7 @@ pub(crate) struct Clause {
 }
 
 /// A word or a phrase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Atom {
     /// Whether only titles match.
     pub(crate) is_title: bool,

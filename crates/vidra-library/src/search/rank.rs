@@ -15,6 +15,8 @@ const CHAPTER_BOOST: f64 = 0.3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) row: i64,
+    /// The position of its video in the order of publication.
+    pub(crate) position: u32,
     /// How many clauses match.
     pub(crate) clauses: u32,
     pub(crate) score: f64,
@@ -28,7 +30,7 @@ pub(crate) fn merge(clauses: &[Postings], passages: u64) -> Vec<Scored> {
         all.extend(postings.iter().map(|(row, count)| {
             let count = f64::from(*count);
             let score = weight * count * (SATURATION + 1.0) / (count + SATURATION);
-            Scored { row: *row, clauses: 1, score }
+            Scored { row: *row, position: 0, clauses: 1, score }
         }));
     }
     if clauses.len() > 1 {
@@ -73,7 +75,7 @@ mod tests {
     #[test]
     fn titles_count_more_than_chapters() {
         let boosted = |title, chapter| {
-            let mut it = Scored { row: 1, clauses: 1, score: 1.0 };
+            let mut it = Scored { row: 1, position: 0, clauses: 1, score: 1.0 };
             it.boost(title, chapter);
             it.score
         };

@@ -320,3 +320,13 @@ pub(crate) fn figures(
     };
     page(connection, &query)?.into_iter().map(figures).collect()
 }
+
+/// The id of a channel whose handle is a source of a collection.
+pub(crate) fn known_channel(
+    connection: &Connection,
+    handle: &str,
+) -> rusqlite::Result<Option<String>> {
+    let query = "SELECT channel FROM collection_sources
+        WHERE kind = 'channel' AND id = ? COLLATE NOCASE AND channel IS NOT NULL LIMIT 1";
+    connection.prepare_cached(query)?.query_row([handle], |row| row.get(0)).optional()
+}

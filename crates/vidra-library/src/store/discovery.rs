@@ -26,6 +26,7 @@ pub(crate) use counts::{
 };
 pub(crate) use feeds::{add_feed, replace_feeds};
 pub(crate) use found::FoundVideo;
+pub(super) use found::{DateSource, store_date};
 pub(crate) use lists::{PageOfEntries, add_page, add_search};
 pub(crate) use step::fail_sources;
 pub(crate) use verify::{Verified, end_verification};

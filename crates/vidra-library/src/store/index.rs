@@ -9,6 +9,10 @@ use crate::segment;
 /// The bits of the number of a passage in its row. The others are the number of the transcript.
 pub(crate) const PASSAGE_BITS: u32 = 16;
 
+/// The memory in which FTS5 collects the tokens of a transaction before it writes a segment. Larger segments are merged
+/// less often.
+const HASH_BYTES: usize = 8 << 20;
+
 /// How many pages one step of a merge writes.
 const MERGE_PAGES: i64 = 500;
 
@@ -65,6 +69,7 @@ fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
         CREATE VIRTUAL TABLE search_words_{number} USING fts5(tokens, {options}, detail=none);
         CREATE TABLE search_layouts_{number} (transcript INTEGER PRIMARY KEY, starts BLOB NOT NULL) STRICT;
         CREATE VIRTUAL TABLE search_instances_{number} USING fts5vocab(search_passages_{number}, instance);
+        INSERT INTO search_passages_{number} (search_passages_{number}, rank) VALUES ('hashsize', {HASH_BYTES});
         CREATE VIRTUAL TABLE search_terms_{number} USING fts5vocab(search_words_{number}, row);"
     ))?;
     Ok(Index { number, is_active, is_current: true })

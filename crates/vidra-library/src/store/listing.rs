@@ -4,16 +4,27 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 use vidra::{QuotaDay, Reason, VideoId};
 
+use super::discovery::{DateSource, FoundVideo, store_date};
 use super::items::{self, NewItem};
 use super::leases::Lease;
 use super::{events, jobs};
 use crate::job::{Failure, JobEvent, JobState, ListedEvent, StateEvent};
 
+/// A listed video.
+#[derive(Debug, Clone)]
+pub(crate) struct ListedVideo {
+    /// `None` if YouTube does not reveal it.
+    pub(crate) video: Option<VideoId>,
+    /// Why it cannot have a transcript.
+    pub(crate) reason: Option<Reason>,
+    pub(crate) published: Option<Timestamp>,
+}
+
 /// A listed page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListedPage {
-    /// The videos of the page. A reason says why a video cannot have a transcript.
-    pub(crate) videos: Vec<(Option<VideoId>, Option<Reason>)>,
+    /// The videos of the page.
+    pub(crate) videos: Vec<ListedVideo>,
     /// The cursor of this page. `None` for the first one.
     pub(crate) cursor: Option<String>,
     /// The cursor of the next page. `None` after the last one.
@@ -56,9 +67,16 @@ pub(crate) fn add_page(
         let parameters = params![job, position, fence, page.next];
         return connection.prepare_cached(is_added)?.query_row(parameters, |row| row.get(0));
     }
-    let new = page.videos.iter().map(|(video, reason)| NewItem {
-        video: *video,
-        failure: reason.map(|reason| (reason, message(*video, reason))),
+    for it in &page.videos {
+        if let (Some(id), Some(_), None) = (it.video, it.published, it.reason) {
+            let found =
+                FoundVideo { id, title: String::new(), published: it.published, gone: None };
+            store_date(connection, &found, DateSource::DataApi, now)?;
+        }
+    }
+    let new = page.videos.iter().map(|it| NewItem {
+        video: it.video,
+        failure: it.reason.map(|reason| (reason, message(it.video, reason))),
     });
     let (added, is_full) = items::add(connection, job, limit, new, at)?;
     let items = "SELECT items FROM jobs WHERE number = ?";
@@ -232,9 +250,14 @@ mod tests {
         jobs::create(&connection, &new, now).unwrap();
         let process = processes::add_process(&connection, now).unwrap();
         let source = leases::lease_source(&connection, process, 1, now).unwrap().unwrap();
-        let video = |n: u32| (VideoId::parse(&format!("video{n:06}")).ok(), None);
+        let video = |n: u32| {
+            let video = VideoId::parse(&format!("video{n:06}")).ok();
+            ListedVideo { video, reason: None, published: Some(now) }
+        };
+        let hidden =
+            ListedVideo { video: None, reason: Some(Reason::VideoNotFound), published: None };
         let page = |n: u32, cursor: Option<&str>, next: Option<&str>| ListedPage {
-            videos: vec![video(n), (None, Some(Reason::VideoNotFound))],
+            videos: vec![video(n), hidden.clone()],
             cursor: cursor.map(str::to_owned),
             next: next.map(str::to_owned),
             charge: Charge { call: u64::from(n), units: 1, at: now },

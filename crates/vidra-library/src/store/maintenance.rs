@@ -308,7 +308,13 @@ pub(crate) fn expire_dates(connection: &Connection, now: Timestamp) -> rusqlite:
     let of_sources = "UPDATE collection_sources SET title = NULL, count = NULL
         WHERE checked_at < ? AND (title IS NOT NULL OR count IS NOT NULL)";
     connection.execute(of_sources, [oldest])?;
-    connection.execute(update, [oldest])
+    let expired = connection.execute(update, [oldest])?;
+    // Videos of jobs that never got a transcript.
+    let unused = "DELETE FROM videos WHERE title = '' AND published_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM transcripts WHERE video = id)
+        AND NOT EXISTS (SELECT 1 FROM collection_videos WHERE video = id)";
+    connection.execute(unused, [])?;
+    Ok(expired)
 }
 
 /// Removes expired idempotency keys.

@@ -12,7 +12,7 @@ use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, JobSource};
 use crate::library::Library;
 use crate::store::leases::LeasedSource;
-use crate::store::listing::{self, Charge, ListedPage};
+use crate::store::listing::{self, Charge, ListedPage, ListedVideo};
 use crate::store::work::Work;
 
 /// How many pages one task lists before other jobs have a turn.
@@ -159,7 +159,8 @@ impl Task {
                 _ => None,
             };
             if is_requested {
-                videos.push((entry.video, reason));
+                let (video, published) = (entry.video, entry.published);
+                videos.push(ListedVideo { video, reason, published });
             }
         }
         let (cursor, next) = (self.source.cursor.clone(), page.next_cursor.filter(|_| !is_last));

@@ -3,6 +3,7 @@
 mod collection_faults;
 mod collections;
 mod jobs;
+mod quality;
 mod resources;
 mod restarts;
 mod rooms;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use vidra::transcript::{FullTranscript, Player, parse};
 use vidra::{LanguageCode, Reason, TranscriptQuery, VideoId};
 use vidra_library::{
-    HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup,
-    SearchItems, SearchSort, TextQuery, TextSearch,
+    HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup, SearchItem,
+    SearchSort, TextQuery, TextSearch,
 };
 
 use crate::TestClock;
@@ -95,12 +95,14 @@ async fn page(library: &Library, request: &TextSearch) -> HitPage {
 
 /// The hits of a page as `number@second`.
 fn moments(page: &HitPage) -> Vec<String> {
-    let SearchItems::Moments(hits) = &page.items else { panic!("moments") };
     let number = |id: &VideoId| id.as_str()[1..].parse::<usize>().unwrap();
-    let moment = |it: &vidra_library::Hit| {
-        format!("{}@{}", number(&it.place.video_id), it.moment.start.as_millis() / 1_000)
+    let moment = |it: &SearchItem| match it {
+        SearchItem::Moment(it) => {
+            format!("{}@{}", number(&it.place.video_id), it.moment.start.as_millis() / 1_000)
+        }
+        _ => panic!("{it:?} is no moment"),
     };
-    hits.iter().map(moment).collect()
+    page.items.iter().map(moment).collect()
 }
 
 async fn found(library: &Library, query: &str) -> Vec<String> {
@@ -191,11 +193,8 @@ async fn titles_and_descriptions_are_searched_if_requested() {
     };
     let found = with("climate", fields(&[2])).await;
     assert_eq!(moments(&found), ["3@0"]);
-    let SearchItems::Moments(hits) = &found.items else { panic!("moments") };
-    assert_eq!(
-        (hits[0].moment.field, hits[0].moment.highlights[0]),
-        (Some("description"), [10, 17])
-    );
+    let SearchItem::Moment(hit) = &found.items[0] else { panic!("{found:?}") };
+    assert_eq!((hit.moment.field, hit.moment.highlights[0]), (Some("description"), [10, 17]));
     assert_eq!(moments(&with("climate", fields(&[0, 1, 2])).await), ["3@0", "1@2", "2@0"]);
     assert_eq!(moments(&with("review", fields(&[0, 1])).await), ["1@0"]);
     assert_eq!(moments(&with("\"energy review\"", fields(&[1])).await), ["1@0"]);
@@ -307,11 +306,10 @@ async fn the_best_moments_come_first() {
     let page = page(&library, &request("cats dogs")).await;
     assert_eq!(moments(&page), ["3@0", "4@0", "1@0", "2@0"]);
     let request = TextSearch { group: SearchGroup::Video, ..request("cats dogs") };
-    let SearchItems::Videos(videos) = library.search(&request, None, 2).await.unwrap().items else {
-        panic!("videos")
-    };
-    assert_eq!(videos[0].place.title, "Cats and dogs");
-    assert_eq!((videos[0].moment_count, videos[0].moments.len()), (1, 1));
+    let page = library.search(&request, None, 2).await.unwrap();
+    let SearchItem::Video(first) = &page.items[0] else { panic!("{page:?}") };
+    assert_eq!(first.place.title, "Cats and dogs");
+    assert_eq!((first.moment_count, first.moments.len()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -68,7 +68,7 @@ impl ErrorResponse {
 }
 
 /// All error responses of the document.
-const ALL: [ErrorResponse; 38] = [
+const ALL: [ErrorResponse; 42] = [
     ErrorResponse::new(
         "InvalidRequest",
         "Not a valid identifier, query or body. The service sent nothing to YouTube.",
@@ -185,6 +185,33 @@ const ALL: [ErrorResponse; 38] = [
         "You have 100 collections, and 100 are allowed",
     )
     .with_wait(),
+    ErrorResponse::new(
+        "InvalidSearch",
+        "Not a valid search: `invalid_input` with the positions of faults in the query, `invalid_cursor`.",
+        Reason::InvalidInput,
+        "The query parameters are not valid",
+    )
+    .details(&["q: position 5: the quotation mark is not closed"]),
+    ErrorResponse::new(
+        "LibraryPartNotFound",
+        "There is no such collection, job or channel: `collection_not_found`, `job_not_found`, `channel_not_found`. The \
+         operator has switched the library off: `library_off`.",
+        Reason::CollectionNotFound,
+        "There is no collection news",
+    ),
+    ErrorResponse::new(
+        "SearchLimitReached",
+        "The caller runs too many searches (`too_many_searches`), or sends too many requests.",
+        Reason::TooManySearches,
+        "You run too many searches at the same time",
+    )
+    .with_wait(),
+    ErrorResponse::new(
+        "SearchTimedOut",
+        "The search took longer than 2 seconds.",
+        Reason::SearchTimedOut,
+        "The search took longer than 2 seconds; use rarer words, longer beginnings of words, or filters",
+    ),
     ErrorResponse::new(
         "LibraryOff",
         "The operator has switched the library off, or a source does not exist.",
@@ -387,6 +414,8 @@ error_sets! {
     CollectionListErrors: InvalidJobQuery, LibraryOff, Internal, LibraryUnavailable;
     /// The errors of the creation of a collection that differ from those of other operations.
     PutCollectionErrors: InvalidCollection, CollectionLimitReached;
+    /// The errors of a search in the library.
+    SearchErrors: InvalidSearch, OperatorKeyRequired, LibraryPartNotFound, SearchLimitReached, Internal, UpstreamFailed, LibraryUnavailable, SearchTimedOut;
     /// The error of an operation for operators.
     OperatorErrors: OperatorKeyRequired;
     /// The error of readiness.

@@ -110,7 +110,7 @@ pub(super) async fn list_collections(
     }
     let (items, next) = library.collections(&access, cursor.as_deref(), limit).await?;
     let next = next.as_deref();
-    form.page(&CollectionPage { items: &items, next_cursor: next }, &items, next)
+    form.page::<Collection>(&CollectionPage { items: &items, next_cursor: next }, &items, next)
 }
 
 /// A page of collections.
@@ -194,7 +194,11 @@ pub(super) async fn get_collection_videos(
     }
     let page = library.collection_videos(&owner, &name, filter, cursor.as_deref(), limit).await?;
     let (items, next) = (page.0, page.1.as_deref());
-    form.page(&CollectionVideoPage { items: &items, next_cursor: next }, &items, next)
+    form.page::<CollectionVideo>(
+        &CollectionVideoPage { items: &items, next_cursor: next },
+        &items,
+        next,
+    )
 }
 
 /// A page of the videos of a collection.

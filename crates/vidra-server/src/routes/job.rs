@@ -193,7 +193,7 @@ pub(super) async fn list_jobs(jobs: LibraryCaller, mut query: Query, headers: He
         return form.stream(all_pages(cursor, page), drain).await;
     }
     let (items, next_cursor) = library.jobs(&access, state, cursor.as_deref(), limit).await?;
-    form.page(
+    form.page::<Job>(
         &JobPage { items: &items, next_cursor: next_cursor.as_deref() },
         &items,
         next_cursor.as_deref(),
@@ -302,5 +302,9 @@ pub(super) async fn get_job_items(
         return form.stream(all_pages(cursor, page), drain).await;
     }
     let (items, next) = library.items(id, &access, filter, cursor.as_deref(), limit).await?;
-    form.page(&ItemPage { items: &items, next_cursor: next.as_deref() }, &items, next.as_deref())
+    form.page::<Item>(
+        &ItemPage { items: &items, next_cursor: next.as_deref() },
+        &items,
+        next.as_deref(),
+    )
 }

@@ -16,6 +16,7 @@ use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
 use crate::extract::{Query, invalid};
 use crate::gate::{Caller, CallerId};
+use crate::library::LibraryAccess;
 use crate::slots::Slot;
 use crate::state::AppState;
 
@@ -47,6 +48,25 @@ impl LibraryCaller {
         let slot =
             |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
         self.caller.as_ref().map(slot).transpose()
+    }
+
+    /// Takes a slot for a search in the library.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManySearches`].
+    pub(super) fn search(&self) -> Result<Option<Slot<CallerId>>> {
+        let too_many = || {
+            let message = "You run too many searches at the same time";
+            ApiError::new(Reason::TooManySearches, message).with_retry_after(1)
+        };
+        let slot = |caller: &CallerId| self.state.search_slot(caller.clone()).ok_or_else(too_many);
+        self.caller.as_ref().map(slot).transpose()
+    }
+
+    /// Whether callers search only the videos of their own jobs and collections.
+    pub(super) fn sees_own_only(&self) -> bool {
+        self.state.library.as_ref().is_some_and(|it| it.access == LibraryAccess::Own)
     }
 
     /// Whose collections a request names: the caller's own, or for operators those of `owner`.

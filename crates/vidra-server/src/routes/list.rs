@@ -225,24 +225,24 @@ impl ListForm {
         Ok(response)
     }
 
-    /// Sends a page that must not be cached. `whole` is the page as JSON, with all members.
-    pub(super) fn page<T: ToSchema + Serialize>(
+    /// Sends a page of items of type `T` that must not be cached. `whole` is the page as JSON, with all members.
+    pub(super) fn page<T: ToSchema>(
         &self,
         whole: &impl Serialize,
-        items: &[T],
+        items: &[impl Serialize],
         next_cursor: Option<&str>,
     ) -> Result {
-        let mut response = self.page_body(whole, items, next_cursor)?;
+        let mut response = self.page_body::<T>(whole, items, next_cursor)?;
         if self.is_by_accept {
             response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
         }
         Ok(response)
     }
 
-    fn page_body<T: ToSchema + Serialize>(
+    fn page_body<T: ToSchema>(
         &self,
         whole: &impl Serialize,
-        items: &[T],
+        items: &[impl Serialize],
         next_cursor: Option<&str>,
     ) -> Result<Response> {
         if self.format == ListFormat::Json && self.fields.is_none() {
@@ -258,10 +258,8 @@ impl ListForm {
             response.headers_mut().extend(cursor.map(|cursor| (X_NEXT_CURSOR, cursor)));
             return Ok(response);
         }
-        let mut body = json!({"items": self.chosen(&items)});
-        if let Some(cursor) = next_cursor {
-            body["nextCursor"] = cursor.into();
-        }
+        let mut body = serde_json::to_value(whole).map_err(ApiError::internal)?;
+        body["items"] = self.chosen(&items).into();
         Ok(Tagged(body).into_response())
     }
 

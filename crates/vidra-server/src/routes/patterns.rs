@@ -7,7 +7,7 @@
 use vidra::{
     CaptionKind, ChunkBy, Reason, SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder,
 };
-use vidra_library::{ItemState, JobState, VideoState};
+use vidra_library::{ItemState, JobState, Period, SearchGroup, SearchSort, VideoState};
 
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
@@ -18,6 +18,13 @@ macro_rules! letters {
     };
 }
 
+/// Routes of the library, whose parameters differ from those of others.
+const SEARCH: &str = "/api/library/search";
+const TRENDS: &str = "/api/library/trends";
+const VIDEOS: &str = "/api/library/videos";
+
+const JOB_ID: &str = "^[0-9a-f]{32}$";
+const COLLECTION_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$";
 const VIDEO: &str = "[A-Za-z0-9_-]{11}";
 /// A prefix in use, or another one and more characters than a video has, or an old id without a prefix.
 const PLAYLIST: &str = "((PL|UU|FL|LL|LM|WL|HL|RD|EL|EC|TL|PU|UL)[A-Za-z0-9_-]{0,62}\
@@ -68,7 +75,7 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
                 component: "JobId",
                 description: "The id of the job",
                 example: "0f8fad5bd9cb469fa16570867728950e",
-                values: Values::Pattern("^[0-9a-f]{32}$".to_owned()),
+                values: Values::Pattern(JOB_ID.to_owned()),
             });
         }
         "collections" => {
@@ -76,7 +83,7 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
                 component: "CollectionName",
                 description: "The name of the collection",
                 example: "news",
-                values: Values::Pattern("^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$".to_owned()),
+                values: Values::Pattern(COLLECTION_NAME.to_owned()),
             });
         }
         "tools" => {
@@ -131,7 +138,7 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
         ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
-        ("/api/search", "lang") => language(),
+        (SEARCH | TRENDS | VIDEOS | "/api/search", "lang") => language(),
         (_, "lang") => languages(),
         (_, "hl" | "translate") => language(),
         (_, "category") => "^ *([0-9]{1,9})? *$".to_owned(),
@@ -140,6 +147,19 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         (_, "since" | "until") => format!("^ *({DATE})? *$"),
         (_, "start" | "end") => format!("^ *({TIME})? *$"),
         (_, "captions") => return choices(CaptionKind::ALL),
+        (SEARCH, "group") => return choices(&SearchGroup::ALL),
+        (SEARCH, "sort") => return choices(&SearchSort::ALL),
+        (VIDEOS, "sort") => return choices(&SearchSort::ALL[1..]),
+        (SEARCH, "in") => {
+            let text = "(speech|title|description)";
+            format!("^ *({text}( *, *{text}){{0,9}})? *$")
+        }
+        (TRENDS, "by") => return choices(&Period::ALL),
+        // A part of the syntax: the service accepts more.
+        (SEARCH | TRENDS, "q") => "^[A-Za-z0-9]{1,20}( [A-Za-z0-9]{1,20}){0,7}$".to_owned(),
+        (SEARCH | TRENDS | VIDEOS, "video") => format!("^ *({0})( *, *({0}))* *$", video()),
+        (SEARCH | TRENDS | VIDEOS, "collection") => COLLECTION_NAME.to_owned(),
+        (SEARCH | TRENDS | VIDEOS, "job") => JOB_ID.to_owned(),
         (_, "by") => return Some(Values::Words(ChunkBy::ALL.map(ChunkBy::as_str).to_vec())),
         (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,24606})? *$".to_owned(),
         (_, "include") => "^ *((details|chapters)( *, *(details|chapters))*)? *$".to_owned(),

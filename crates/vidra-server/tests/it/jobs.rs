@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use vidra::clock::Clock;
 use vidra_library::{Library, Limits, Memory, WorkerConfig};
 use vidra_server::gate::Rules;
-use vidra_server::{Config, FetchedTranscripts, LibraryConfig, LibraryFile, Webhook, Webhooks};
+use vidra_server::{
+    Config, FetchedTranscripts, LibraryAccess, LibraryConfig, LibraryFile, Webhook, Webhooks,
+};
 use vidra_sim::Endpoint;
 
 use crate::app::{PEER, TestApp, TestResponse};
@@ -60,12 +62,18 @@ impl JobApp {
     }
 
     pub(crate) fn with(gate: Rules, limits: Limits) -> Self {
+        Self::with_access(gate, limits, false)
+    }
+
+    /// With keys that search only their own videos if `is_own`.
+    pub(crate) fn with_access(gate: Rules, limits: Limits, is_own: bool) -> Self {
         let clock = TestClock::new();
         let memory = Memory::new().unwrap();
         let library = Library::in_memory(&memory, limits, Arc::new(clock.clone())).unwrap();
         let file = LibraryFile::new(library);
-        let library = Some(LibraryConfig::new(file, WorkerConfig::default()));
-        let config = Config { gate, library, ..Config::default() };
+        let access = if is_own { LibraryAccess::Own } else { LibraryAccess::All };
+        let library = LibraryConfig { access, ..LibraryConfig::new(file, WorkerConfig::default()) };
+        let config = Config { gate, library: Some(library), ..Config::default() };
         Self { app: TestApp::configured(|builder| builder.clock(clock), config) }
     }
 

@@ -17,6 +17,7 @@ mod interrupted;
 mod jobs;
 mod large_answers;
 mod ledger;
+mod library_search;
 mod lists;
 mod mcp;
 mod metrics;

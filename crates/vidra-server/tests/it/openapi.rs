@@ -219,7 +219,7 @@ fn every_operation_is_complete() {
             assert_eq!(in_path, path.matches('{').count(), "{name}");
         }
     }
-    assert_eq!(operations, 58);
+    assert_eq!(operations, 61);
 }
 
 #[test]

@@ -71,19 +71,26 @@ pub(in crate::commands) struct Follower {
     config: WorkerConfig,
     /// The units that the job had cost before this command. `u64::MAX` if the command does not pay for it.
     units_before: u64,
+    /// Whether the job is not printed in the end.
+    is_silent: bool,
 }
 
 type Stop = Shared<BoxFuture<'static, ()>>;
 
 impl Follower {
     pub(super) fn new(id: String, no_wait: bool, config: WorkerConfig) -> Self {
-        Self { id, no_wait, config, units_before: u64::MAX }
+        Self { id, no_wait, config, units_before: u64::MAX, is_silent: false }
     }
 
     /// Follows a job that this command has started, and reports its units as the cost of the command, except those that
     /// it had before.
     pub(in crate::commands) fn paying(id: String, units_before: u64, config: WorkerConfig) -> Self {
         Self { units_before, ..Self::new(id, false, config) }
+    }
+
+    /// Follows a job that this command has started for its own use, until it ends or waits for quota or for an address.
+    pub(in crate::commands) fn silent(id: String, units_before: u64, config: WorkerConfig) -> Self {
+        Self { units_before, is_silent: true, ..Self::new(id, true, config) }
     }
 
     /// Follows the job until it ends, prints it, and turns its state into the result of the command.
@@ -122,7 +129,7 @@ impl Follower {
         if let Some(spent) = job.units.checked_sub(self.units_before) {
             service.spending().add(spent);
         }
-        if output.form != Form::Ndjson {
+        if output.form != Form::Ndjson && !self.is_silent {
             output.answer("", &body, jobs::job)?;
         }
         outcome(&job)
@@ -153,7 +160,7 @@ impl Follower {
             let job: JobView = read(&body)?;
             if last.as_ref().is_none_or(|last| last.version < job.version) {
                 show(&job, last.as_ref(), progress);
-                if output.form == Form::Ndjson {
+                if output.form == Form::Ndjson && !self.is_silent {
                     output.json_line(&String::from_utf8_lossy(&body))?;
                 }
             }

@@ -199,7 +199,7 @@ fn insert(
 
 /// Stores the date of a video, and its title as long as no transcript has brought a better one. A date of the Data API
 /// never replaces another one, because it expires.
-pub(super) fn store_date(
+pub(in crate::store) fn store_date(
     connection: &Connection,
     video: &FoundVideo,
     from: DateSource,

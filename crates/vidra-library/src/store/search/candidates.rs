@@ -9,7 +9,7 @@ use vidra::{Error, Reason, Result};
 use super::expression;
 use super::postings::Reader;
 use crate::passage::Speech;
-use crate::search::{Atom, LibraryFilter, SearchCoverage, TextSearch};
+use crate::search::{Atom, LibraryFilter, SearchCoverage, SearchFields, TextSearch};
 use crate::store::collections;
 use crate::store::error::sql;
 use crate::store::index::{channel_token, language_token};
@@ -136,6 +136,21 @@ impl Condition {
         Ok(self.best(tracks))
     }
 
+    /// Those of the transcripts that the filter includes.
+    fn tracks_of(&self, reader: &Reader, transcripts: &HashSet<i64>) -> Result<Vec<Track>> {
+        let query = format!(
+            "SELECT {TRACK} FROM search_tracks AS t WHERE t.transcript = ? AND {}",
+            self.sql
+        );
+        let mut query = reader.connection.prepare_cached(&query).map_err(sql)?;
+        let mut found = vec![];
+        for number in transcripts {
+            let values = std::iter::once(Value::from(*number)).chain(self.values.iter().cloned());
+            found.extend(query.query_row(params_from_iter(values), track).optional().map_err(sql)?);
+        }
+        Ok(self.best(found))
+    }
+
     /// The best track of each video, in the order of their numbers.
     fn best(&self, mut tracks: Vec<Track>) -> Vec<Track> {
         if self.has_several {
@@ -154,12 +169,17 @@ impl Condition {
         connection: &Connection,
         last: i64,
     ) -> rusqlite::Result<(SearchCoverage, u64)> {
-        let query = format!(
-            "SELECT count(*), total(duration), coalesce(sum(words), 0) FROM
-                (SELECT max(duration) AS duration, max(words) AS words FROM search_tracks AS t
-                WHERE t.transcript <= ? AND {} GROUP BY t.video)",
-            self.sql
-        );
+        let condition = &self.sql;
+        let tracks = match self.has_several {
+            // One track of each video counts. Without a language there is only one.
+            true => format!(
+                "(SELECT max(duration) AS duration, max(words) AS words FROM search_tracks AS t
+                WHERE t.transcript <= ? AND {condition} GROUP BY t.video)"
+            ),
+            false => format!("search_tracks AS t WHERE t.transcript <= ? AND {condition}"),
+        };
+        let query =
+            format!("SELECT count(*), total(duration), coalesce(sum(words), 0) FROM {tracks}");
         let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
         connection.prepare_cached(&query)?.query_row(params_from_iter(values), |row| {
             let hours = (row.get::<_, f64>(1)? / 360.0).round() / 10.0;
@@ -176,6 +196,10 @@ pub(super) fn candidates(
     condition: &Condition,
 ) -> Result<Vec<Track>> {
     let TextSearch { query, fields, .. } = request;
+    if let Some(phrase) = only_phrase(request) {
+        // The words of a phrase can be in every video, and the phrase in a few.
+        return condition.tracks_of(reader, &reader.transcripts_with_phrase(phrase)?);
+    }
     let text = expression::query_in_words(query, *fields, &condition.tokens);
     let mut found = condition.best(reader.tracks(&text, condition, TRACK, track).map_err(sql)?);
     for clause in query.clauses.iter().filter(|it| it.atoms.iter().any(Atom::is_phrase)) {
@@ -192,6 +216,15 @@ pub(super) fn candidates(
     Ok(found)
 }
 
+/// The phrase of a search that is nothing but one spoken phrase.
+fn only_phrase(request: &TextSearch) -> Option<&Atom> {
+    let TextSearch { query, fields, .. } = request;
+    let [clause] = &query.clauses[..] else { return None };
+    let [atom] = &clause.atoms[..] else { return None };
+    let is_speech = *fields == SearchFields::default() && !atom.is_title;
+    (is_speech && atom.is_phrase() && query.excluded.is_empty()).then_some(atom)
+}
+
 /// Those of the tracks that have an atom.
 fn transcripts_with(
     reader: &Reader,
@@ -206,7 +239,7 @@ fn transcripts_with(
     }
     let mut found = HashSet::new();
     if fields.speech && !atom.is_title {
-        found.extend(reader.transcripts_with_phrase(atom, among)?);
+        found.extend(reader.transcripts_with_phrase(atom)?);
     }
     if fields.title || fields.description || atom.is_title {
         for track in among.iter().filter(|it| !found.contains(&it.transcript)).collect::<Vec<_>>() {

@@ -1,6 +1,7 @@
 //! A page of hits.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use vidra::transcript::FullTranscript;
@@ -8,11 +9,11 @@ use vidra::{Result, VideoId};
 
 use super::candidates::{Condition, Track, candidates};
 use super::expression;
-use super::postings::{FEW_TRACKS, Reader, passage_of, summed, transcript_of};
+use super::postings::{Reader, passage_of, summed, transcript_of};
 use crate::passage::{CHAPTER, PassageStart};
 use crate::search::{
-    Clause, Excerpt, Hit, HitMoment, HitPage, HitTotal, Place, Postings, Scored, SearchGroup,
-    SearchItems, SearchSort, TextSearch, VideoHit, marked, merge,
+    Clause, Excerpt, Hit, HitMoment, HitPage, HitTotal, LibraryFilter, Place, Postings, Scored,
+    SearchGroup, SearchItem, SearchSort, TextSearch, VideoHit, marked, merge,
 };
 use crate::store::error::sql;
 use crate::store::index;
@@ -20,8 +21,9 @@ use crate::store::index;
 /// The average number of words of a passage, to estimate the number of passages.
 const PASSAGE_WORDS: u64 = 100;
 
-/// How many passages of the newest videos are ranked if there are too many.
+/// How many passages, and of how many of the newest videos, are ranked if there are too many.
 const NEWEST_PASSAGES: usize = 5_000;
+const NEWEST_VIDEOS: usize = 300;
 
 /// The most moments of a video in a list of videos.
 const BEST: usize = 3;
@@ -68,36 +70,34 @@ pub(crate) fn search(
     };
     let (coverage, _) = condition.coverage(connection, last).map_err(sql)?;
     let active = index::active(connection).map_err(sql)?;
-    let empty = Ranking { moments: vec![], total: HitTotal::default() };
     let Some(index) = active.filter(|_| coverage.videos > 0) else {
         let page = HitPage {
-            items: items_of(request.group, vec![], vec![]),
+            items: vec![],
             next_cursor: None,
-            total: empty.total,
+            total: HitTotal::default(),
             coverage,
             note: Some("The library has no transcripts that the filters include".to_owned()),
         };
         return Ok((page, None));
     };
-    let reader = Reader { connection, index: index.number, last };
+    let reader = Reader::new(connection, index.number, last);
     let found = candidates(&reader, request, &condition)?;
     let ranking = rank(&reader, request, &found)?;
     let mut shown = Shown { reader: &reader, request, texts: HashMap::new() };
     let (items, has_more) = match request.group {
         SearchGroup::Moment => {
             let page = ranking.moments.iter().skip(offset).take(limit);
-            let hits = page.map(|it| shown.hit(*it)).collect::<Result<Vec<_>>>()?;
-            let items = items_of(request.group, hits.into_iter().flatten().collect(), vec![]);
-            (items, ranking.moments.len() > offset + limit)
+            let hits = page.map(|it| Ok(shown.hit(*it)?.map(SearchItem::Moment)));
+            (hits.collect::<Result<Vec<_>>>()?, ranking.moments.len() > offset + limit)
         }
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
             let page = videos.iter().skip(offset).take(limit);
-            let hits = page.map(|it| shown.video(it)).collect::<Result<Vec<_>>>()?;
-            let items = items_of(request.group, vec![], hits.into_iter().flatten().collect());
-            (items, videos.len() > offset + limit)
+            let hits = page.map(|it| Ok(shown.video(it)?.map(SearchItem::Video)));
+            (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset + limit)
         }
     };
+    let items = items.into_iter().flatten().collect();
     let note = ranking
         .moments
         .is_empty()
@@ -105,13 +105,6 @@ pub(crate) fn search(
     let next = has_more.then_some(Cursor { last, offset: offset + limit });
     let page = HitPage { items, next_cursor: None, total: ranking.total, coverage, note };
     Ok((page, next))
-}
-
-fn items_of(group: SearchGroup, moments: Vec<Hit>, videos: Vec<VideoHit>) -> SearchItems {
-    match group {
-        SearchGroup::Moment => SearchItems::Moments(moments),
-        SearchGroup::Video => SearchItems::Videos(videos),
-    }
 }
 
 /// The videos of moments in the order of their first moments, each with its moments.
@@ -137,56 +130,83 @@ fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
     }
 }
 
-/// Puts the moments of the tracks in order.
+/// Puts the moments of the tracks, which are in the order of their numbers, into the order of the request.
 fn rank(reader: &Reader, request: &TextSearch, found: &[Track]) -> Result<Ranking> {
     let clauses = spoken_clauses(request);
-    let mut ordered: Vec<&Track> = found.iter().collect();
-    let undated = |it: &Track| it.published_at.is_none();
-    match request.sort {
-        SearchSort::Oldest => {
-            ordered.sort_by_key(|it| (undated(it), it.published_at, it.transcript));
-        }
-        _ => ordered
-            .sort_by_key(|it| (undated(it), std::cmp::Reverse((it.published_at, it.transcript)))),
-    }
+    let ordered = by_publication(found, request.sort);
     let (postings, is_approximate) = all_postings(reader, &clauses, found, &ordered)?;
-    let (_, words) = Condition::new(reader.connection, &Default::default())?
+    let (_, words) = Condition::new(reader.connection, &LibraryFilter::default())?
         .coverage(reader.connection, reader.last)
         .map_err(sql)?;
     let mut scored = merge(&postings, words / PASSAGE_WORDS);
-    let included: HashSet<i64> = found.iter().map(|it| it.transcript).collect();
-    scored.retain(|it| included.contains(&transcript_of(it.row)));
+    retain_found(&mut scored, found, &ordered);
     retain_best(&mut scored);
-    let total = total(&scored, found, is_approximate);
-    let by_date: HashMap<i64, usize> =
-        ordered.iter().enumerate().map(|(position, it)| (it.transcript, position)).collect();
-    let position = |row: i64| by_date.get(&transcript_of(row)).copied().unwrap_or(usize::MAX);
-    if request.sort == SearchSort::Relevance {
-        boost(reader, &clauses, &mut scored)?;
-        scored.sort_by(|a, b| {
-            b.clauses
-                .cmp(&a.clauses)
-                .then(b.score.total_cmp(&a.score))
-                .then(position(a.row).cmp(&position(b.row)))
-                .then(a.row.cmp(&b.row))
-        });
-    } else {
-        scored.sort_by_key(|it| (position(it.row), it.row));
-    }
     let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();
-    let mut moments: Vec<Ranked> = scored
+    let total = total(scored.len(), &spoken, found, is_approximate);
+    match request.sort {
+        SearchSort::Relevance => {
+            boost(reader, &clauses, &mut scored)?;
+            scored.sort_unstable_by(|a, b| {
+                let by_score = b.clauses.cmp(&a.clauses).then(b.score.total_cmp(&a.score));
+                by_score.then((a.position, a.row).cmp(&(b.position, b.row)))
+            });
+        }
+        _ => scored.sort_unstable_by_key(|it| (it.position, it.row)),
+    }
+    let mut moments: Vec<(u32, Ranked)> = scored
         .iter()
-        .map(|it| Ranked { transcript: transcript_of(it.row), passage: Some(passage_of(it.row)) })
+        .map(|it| {
+            let passage = Some(passage_of(it.row));
+            (it.position, Ranked { transcript: transcript_of(it.row), passage })
+        })
         .collect();
     // In an approximate ranking, the captions of the other videos were not looked at.
     if !is_approximate {
-        let others = ordered.iter().filter(|it| !spoken.contains(&it.transcript));
-        moments.extend(others.map(|it| Ranked { transcript: it.transcript, passage: None }));
+        let others = (0..).zip(&ordered).filter(|(_, it)| !spoken.contains(&it.transcript));
+        moments.extend(
+            others.map(|(position, it)| {
+                (position, Ranked { transcript: it.transcript, passage: None })
+            }),
+        );
     }
     if request.sort != SearchSort::Relevance {
-        moments.sort_by_key(|it| (by_date.get(&it.transcript).copied(), it.passage));
+        moments.sort_by_key(|(position, _)| *position);
     }
-    Ok(Ranking { moments, total })
+    Ok(Ranking { moments: moments.into_iter().map(|(_, it)| it).collect(), total })
+}
+
+/// The tracks in the order of publication: the newest first, unless the oldest are requested. Those without a date come
+/// last.
+fn by_publication(found: &[Track], sort: SearchSort) -> Vec<&Track> {
+    let mut ordered: Vec<&Track> = found.iter().collect();
+    let undated = |it: &Track| it.published_at.is_none();
+    match sort {
+        SearchSort::Oldest => {
+            ordered.sort_by_key(|it| (undated(it), it.published_at, it.transcript));
+        }
+        _ => ordered.sort_by_key(|it| (undated(it), Reverse((it.published_at, it.transcript)))),
+    }
+    ordered
+}
+
+/// Leaves the passages of these tracks, and notes the positions of their videos. Both lists are in the order of their
+/// numbers.
+fn retain_found(scored: &mut Vec<Scored>, found: &[Track], ordered: &[&Track]) {
+    let mut positions: Vec<(i64, u32)> = ordered.iter().map(|it| it.transcript).zip(0..).collect();
+    positions.sort_unstable();
+    debug_assert!(found.len() == positions.len());
+    let mut at = 0;
+    scored.retain_mut(|it| {
+        let transcript = transcript_of(it.row);
+        while positions.get(at).is_some_and(|(number, _)| *number < transcript) {
+            at += 1;
+        }
+        let position = positions.get(at).filter(|(number, _)| *number == transcript);
+        position.is_some_and(|(_, position)| {
+            it.position = *position;
+            true
+        })
+    });
 }
 
 /// The passages of each clause, and whether they are those of the newest videos only.
@@ -204,7 +224,7 @@ fn all_postings(
         return Ok((all.into_iter().flatten().collect(), false));
     }
     // The words are too frequent: only the first videos in the order are ranked.
-    let first: Vec<Track> = ordered.iter().take(FEW_TRACKS).map(|it| (*it).clone()).collect();
+    let first: Vec<Track> = ordered.iter().take(NEWEST_VIDEOS).map(|it| (*it).clone()).collect();
     let mut rows: Vec<Postings> = vec![vec![]; clauses.len()];
     let mut count = 0;
     for track in &first {
@@ -230,35 +250,39 @@ fn all_postings(
     Ok((rows.into_iter().map(summed).collect(), true))
 }
 
-/// Leaves the passages of each video that match the most clauses.
+/// Leaves the passages of each video that match the most clauses. The passages are in the order of their numbers.
 fn retain_best(scored: &mut Vec<Scored>) {
-    let mut most: HashMap<i64, u32> = HashMap::new();
-    for it in scored.iter() {
-        let most = most.entry(transcript_of(it.row)).or_default();
-        *most = (*most).max(it.clauses);
+    if scored.iter().all(|it| it.clauses == 1) {
+        return;
     }
-    scored.retain(|it| most.get(&transcript_of(it.row)) == Some(&it.clauses));
+    let most: Vec<u32> = scored
+        .chunk_by(|a, b| transcript_of(a.row) == transcript_of(b.row))
+        .flat_map(|video| {
+            let most = video.iter().map(|it| it.clauses).max().unwrap_or(0);
+            std::iter::repeat_n(most, video.len())
+        })
+        .collect();
+    let mut most = most.into_iter();
+    scored.retain(|it| most.next() == Some(it.clauses));
 }
 
-fn total(scored: &[Scored], found: &[Track], is_approximate: bool) -> HitTotal {
+fn total(moments: usize, spoken: &HashSet<i64>, found: &[Track], is_approximate: bool) -> HitTotal {
     let videos = found.len() as u64;
-    let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();
-    let exact = (scored.len() + found.len() - spoken.len()) as u64;
     if !is_approximate {
-        return HitTotal { videos, moments: exact, approximate: false };
+        let moments = (moments + found.len() - spoken.len()) as u64;
+        return HitTotal { videos, moments, approximate: false };
     }
     // As frequent in all of them as in those that were looked at.
-    let words_of = |is_seen: bool| {
-        let seen = found.iter().filter(|it| spoken.contains(&it.transcript) || !is_seen);
-        seen.map(|it| it.words as f64).sum::<f64>()
-    };
-    let moments = scored.len() as f64 * words_of(false) / words_of(true).max(1.0);
-    HitTotal { videos, moments: moments.round() as u64, approximate: true }
+    let words = |it: &Track| it.words as f64;
+    let all: f64 = found.iter().map(words).sum();
+    let seen: f64 = found.iter().filter(|it| spoken.contains(&it.transcript)).map(words).sum();
+    let moments = (moments as f64 * all / seen.max(1.0)).round() as u64;
+    HitTotal { videos, moments, approximate: true }
 }
 
 /// Raises the scores of moments whose video or chapter is about the query.
 fn boost(reader: &Reader, clauses: &[Clause], scored: &mut [Scored]) -> Result<()> {
-    let (mut titles, mut chapters): (BTreeMap<i64, f64>, HashMap<i64, f64>) = Default::default();
+    let (mut titles, mut chapters): (HashMap<i64, f64>, HashMap<i64, f64>) = Default::default();
     let part = 1.0 / clauses.len().max(1) as f64;
     for clause in clauses {
         let text = expression::clause_in_titles(clause);

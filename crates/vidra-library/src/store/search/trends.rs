@@ -33,7 +33,7 @@ pub(crate) fn trends(
     }
     let mut is_approximate = false;
     if let Some(index) = index::active(connection).map_err(sql)? {
-        let reader = Reader { connection, index: index.number, last: i64::MAX >> 17 };
+        let reader = Reader::new(connection, index.number, i64::MAX >> 17);
         let found = candidates(&reader, request, &condition)?;
         let counts;
         (counts, is_approximate) = counts_of(&reader, request, &found)?;
@@ -68,7 +68,7 @@ fn counts_of(
     let atoms: Vec<&Atom> = request.query.atoms().filter(|it| !it.is_title).collect();
     for atom in atoms.iter().filter(|_| request.fields.speech) {
         let rows = match atom.is_phrase() {
-            true => reader.phrase_everywhere(atom, found)?,
+            true => reader.phrase_everywhere(atom)?,
             false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
         };
         let rows: Vec<(i64, u32)> =

@@ -81,6 +81,7 @@ pub(super) fn cases() -> Vec<Case> {
         transcripts(),
         jobs(),
         collections(),
+        library(),
         service(),
     ]
     .concat()
@@ -130,6 +131,20 @@ fn collections() -> Vec<Case> {
         post("POST /api/collections/{name}/pause", "/api/collections/COLLECTION/pause", ""),
         post("POST /api/collections/{name}/resume", "/api/collections/COLLECTION/resume", ""),
         get("DELETE /api/collections/{name}", "/api/collections/COLLECTION"),
+    ]
+}
+
+/// A channel by its handle, which is not in the library.
+const HANDLE: &str = "with a `channel` by a handle that no collection has";
+
+fn library() -> Vec<Case> {
+    vec![
+        get("GET /api/library/search", "/api/library/search?q=a"),
+        case("GET /api/library/search", HANDLE, "/api/library/search?q=a&channel=@fermata"),
+        get("GET /api/library/trends", "/api/library/trends?q=a"),
+        case("GET /api/library/trends", HANDLE, "/api/library/trends?q=a&channel=@fermata"),
+        get("GET /api/library/videos", "/api/library/videos"),
+        case("GET /api/library/videos", HANDLE, "/api/library/videos?channel=@fermata"),
     ]
 }
 

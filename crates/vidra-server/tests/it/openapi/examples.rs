@@ -7,7 +7,7 @@ use crate::app::{TestApp, TestResponse};
 use crate::jobs::JobApp;
 
 /// The requests whose answers are the document's examples: small, and the same every time.
-const REQUESTS: [(&str, &str, &str); 56] = [
+const REQUESTS: [(&str, &str, &str); 59] = [
     ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
     ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
     ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
@@ -69,6 +69,9 @@ const REQUESTS: [(&str, &str, &str); 56] = [
     ("POST /api/collections/{name}/sync 202", "/api/collections/news/sync", "{}"),
     ("POST /api/collections/{name}/pause", "/api/collections/news/pause", "{}"),
     ("POST /api/collections/{name}/resume", "/api/collections/news/resume", "{}"),
+    ("GET /api/library/search", "/api/library/search?q=the&context=0", ""),
+    ("GET /api/library/trends", "/api/library/trends?q=the", ""),
+    ("GET /api/library/videos", "/api/library/videos", ""),
     ("GET /api/i18n/regions", "/api/i18n/regions", ""),
     ("GET /api/i18n/languages", "/api/i18n/languages", ""),
     ("GET /api/video-categories", "/api/video-categories?ids=10", ""),
@@ -95,7 +98,7 @@ async fn the_examples_are_real_answers() {
     for (operation, path, body) in REQUESTS {
         let got = match (path, body) {
             ("", _) => json!({"openapi": "3.1.0"}),
-            (path, body) if path.starts_with("/api/collections") => {
+            (path, body) if is_of_collection(path) => {
                 let method = operation.split(' ').next().unwrap();
                 collection_answer(method, path, body).await.json()
             }
@@ -140,6 +143,10 @@ async fn job_answer(method: &str, path: &str, body: &str) -> TestResponse {
     let own = got.header("location").and_then(|it| it.rsplit('/').next()).unwrap_or(id).to_owned();
     got.text = got.text.replace(&own, JOB);
     got
+}
+
+fn is_of_collection(path: &str) -> bool {
+    path.starts_with("/api/collections") || path.starts_with("/api/library")
 }
 
 /// The answer of a service with a collection, which was synced if it is only read.
@@ -209,7 +216,7 @@ async fn every_example_works_in_the_demo() {
         }
         let target = format!("{url}?{}", query.join("&"));
         let got = match method.as_str() {
-            _ if path.starts_with("/api/collections") => {
+            _ if is_of_collection(path) => {
                 let body = &operation["requestBody"]["content"]["application/json"]["example"];
                 let body = if body.is_object() { body.to_string() } else { String::new() };
                 collection_answer(&method.to_uppercase(), &target, &body).await

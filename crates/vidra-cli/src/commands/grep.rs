@@ -1,0 +1,117 @@
+//! `vidra grep`: finds a phrase in videos, playlists and channels, and fetches the transcripts that the library lacks.
+
+use http::Method;
+use serde_json::json;
+
+use super::job::{self, Follower};
+use super::pages::PageArgs;
+use super::{CommandContext, Common, Ids, search};
+use crate::database::DatabaseArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::jobs::JobView;
+use crate::output::read;
+use crate::service::RestRequest;
+use crate::values::{count_in, date};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GrepArgs {
+    /// Words that follow each other
+    #[arg(value_name = "PHRASE")]
+    phrase: String,
+
+    /// Videos, playlists and channels: ids or URLs
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<String>,
+
+    /// Look at this many videos of each playlist and channel at most, the newest of a channel
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = count_in::<u64>(1..=1_000_000))]
+    videos: u64,
+
+    /// Only videos of this day or time or later; days are in UTC
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    since: Option<String>,
+
+    /// Preferred languages, best first, separated by commas [default: the spoken language]
+    #[arg(long, value_name = "CODES")]
+    lang: Option<String>,
+
+    /// Seconds of text around a moment
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = count_in::<u64>(0..=300))]
+    context: u64,
+
+    #[command(flatten)]
+    part: PageArgs,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs `vidra grep`.
+pub(super) async fn grep(args: &GrepArgs) -> Result<(), Failure> {
+    let mut context = args.common.open_with_library(&args.database)?;
+    let fetched = fetch(args, &mut context).await;
+    let (id, is_complete) = match fetched {
+        Ok(fetched) => fetched,
+        Err(failure) => return context.end(Err(failure)).await,
+    };
+    let language = args.lang.as_deref().and_then(|codes| codes.split(',').next());
+    let request = RestRequest::get("library")
+        .segment("search")
+        .parameter("q", Some(quoted(&args.phrase)))
+        .parameter("job", Some(&id))
+        .parameter("lang", language.map(str::trim))
+        .parameter("context", Some(args.context));
+    let listed = search::list(&mut context, request, &args.part).await;
+    // The transcripts stay in the library.
+    let delete = job::request(&id).method(Method::DELETE);
+    let deleted = context.service.fetch(&delete).await;
+    listed?;
+    deleted?;
+    match is_complete {
+        true => Ok(()),
+        false => Err(Failure::Reported(Exit::Upstream)),
+    }
+}
+
+/// A phrase of the query syntax.
+fn quoted(phrase: &str) -> String {
+    format!("\"{}\"", phrase.replace('"', " "))
+}
+
+/// Fetches the missing transcripts with a job. Returns the job, and whether it completed.
+async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<(String, bool), Failure> {
+    let mut body = json!({
+        "sources": Ids::listed(&args.sources, None)?, "limit": args.videos, "since": args.since,
+        "lang": args.lang, "name": "grep",
+    });
+    if let Some(body) = body.as_object_mut() {
+        body.retain(|_, value| !value.is_null());
+    }
+    let answer = context.service.fetch(&RestRequest::get("jobs").post(body)).await?;
+    let JobView { id, units, .. } = read(&answer)?;
+    let config = args.common.service.worker_config();
+    let follower = Follower::silent(id.clone(), units, config);
+    match follower.run(context).await {
+        Ok(()) => Ok((id, true)),
+        // What the library has is searched all the same.
+        Err(Failure::Message(Exit::Upstream, why)) => {
+            context.output.notice(&format!("{why}; the other transcripts are searched"));
+            Ok((id, false))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_is_quoted() {
+        assert_eq!(quoted("never gonna"), "\"never gonna\"");
+        assert_eq!(quoted("say \"hi\" now"), "\"say  hi  now\"");
+    }
+}
