@@ -14,7 +14,7 @@ const WORDS: [(&[&str], &str); 9] = [
     (&["captions", "subtitles", "subs", "subtitle"], "vidra transcript ID --format srt"),
     (&["download", "export"], "vidra transcripts PLAYLIST --out DIR"),
     (&["user", "handle", "creator"], "vidra channel"),
-    (&["search", "find"], "vidra search-videos QUERY"),
+    (&["find"], "vidra search QUERY, or vidra search-videos QUERY for YouTube"),
     (&["charts", "chart", "trending"], "vidra popular"),
     (&["threads"], "vidra comments"),
     (&["start", "run", "server", "daemon"], "vidra serve"),

@@ -48,8 +48,8 @@ pub use library::{
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
 pub use search::{
-    Hit, HitMoment, HitPage, HitTotal, LibraryFilter, LibraryVideo, Period, SearchCoverage,
-    SearchFields, SearchGroup, SearchItem, SearchSort, TextQuery, TextSearch, Trend, Trends,
+    Hit, HitItem, HitMoment, HitPage, HitTotal, LibraryFilter, LibraryVideo, Period,
+    SearchCoverage, SearchFields, SearchGroup, SearchSort, TextQuery, TextSearch, Trend, Trends,
     VideoHit,
 };
 pub use store::{Check, CollectionFigures, Health, JobFigures, Stats, WebhookMessage};

@@ -11,7 +11,7 @@ pub(crate) use excerpt::{Excerpt, Passage, marked};
 pub use filter::{LibraryFilter, SearchFields, SearchGroup, SearchSort, TextSearch};
 pub(crate) use hit::Place;
 pub use hit::{
-    Hit, HitMoment, HitPage, HitTotal, LibraryVideo, SearchCoverage, SearchItem, Trend, Trends,
+    Hit, HitItem, HitMoment, HitPage, HitTotal, LibraryVideo, SearchCoverage, Trend, Trends,
     VideoHit,
 };
 pub use period::Period;

@@ -23,7 +23,7 @@ pub(crate) struct GrepArgs {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
-    /// Look at this many videos of each playlist and channel at most, the newest of a channel
+    /// Look at this many videos at most, the newest of a channel first
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = count_in::<u64>(1..=1_000_000))]
     videos: u64,
 
@@ -86,6 +86,7 @@ async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<(String,
     let mut body = json!({
         "sources": Ids::listed(&args.sources, None)?, "limit": args.videos, "since": args.since,
         "lang": args.lang, "name": "grep",
+        "refresh": args.common.service.wants_refresh().then_some(true),
     });
     if let Some(body) = body.as_object_mut() {
         body.retain(|_, value| !value.is_null());

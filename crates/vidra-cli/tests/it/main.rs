@@ -21,6 +21,7 @@ mod process;
 mod prometheus;
 mod reload;
 mod rooms;
+mod search;
 mod security;
 mod serve;
 mod serve_library;

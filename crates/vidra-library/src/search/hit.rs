@@ -99,7 +99,7 @@ pub struct HitMoment {
 #[non_exhaustive]
 pub struct HitPage {
     /// The hits.
-    pub items: Vec<SearchItem>,
+    pub items: Vec<HitItem>,
     /// The cursor of the next page. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
@@ -119,7 +119,7 @@ pub struct HitPage {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 #[non_exhaustive]
-pub enum SearchItem {
+pub enum HitItem {
     /// With `group=moment`.
     Moment(Hit),
     /// With `group=video`.

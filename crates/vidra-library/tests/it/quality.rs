@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use vidra::transcript::{Cue, FullTranscript, Player, parse};
 use vidra::{TranscriptQuery, VideoId};
-use vidra_library::{Library, Period, SearchItem, TextQuery, TextSearch};
+use vidra_library::{HitItem, Library, Period, TextQuery, TextSearch};
 
 use crate::search::empty;
 
@@ -352,7 +352,7 @@ async fn measure(
     let page = library.search(&request, None, 500).await.unwrap();
     let mut videos = BTreeSet::new();
     for item in &page.items {
-        let SearchItem::Moment(hit) = item else { panic!("{item:?}") };
+        let HitItem::Moment(hit) = item else { panic!("{item:?}") };
         let id = hit.place.video_id.to_string();
         let is_right =
             expected.get(&id).is_some_and(|it| it.contains(&hit.moment.start.as_millis()));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vidra::transcript::{FullTranscript, Player, parse};
 use vidra::{LanguageCode, Reason, TranscriptQuery, VideoId};
 use vidra_library::{
-    HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup, SearchItem,
+    HitItem, HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup,
     SearchSort, TextQuery, TextSearch,
 };
 
@@ -96,8 +96,8 @@ async fn page(library: &Library, request: &TextSearch) -> HitPage {
 /// The hits of a page as `number@second`.
 fn moments(page: &HitPage) -> Vec<String> {
     let number = |id: &VideoId| id.as_str()[1..].parse::<usize>().unwrap();
-    let moment = |it: &SearchItem| match it {
-        SearchItem::Moment(it) => {
+    let moment = |it: &HitItem| match it {
+        HitItem::Moment(it) => {
             format!("{}@{}", number(&it.place.video_id), it.moment.start.as_millis() / 1_000)
         }
         _ => panic!("{it:?} is no moment"),
@@ -193,7 +193,7 @@ async fn titles_and_descriptions_are_searched_if_requested() {
     };
     let found = with("climate", fields(&[2])).await;
     assert_eq!(moments(&found), ["3@0"]);
-    let SearchItem::Moment(hit) = &found.items[0] else { panic!("{found:?}") };
+    let HitItem::Moment(hit) = &found.items[0] else { panic!("{found:?}") };
     assert_eq!((hit.moment.field, hit.moment.highlights[0]), (Some("description"), [10, 17]));
     assert_eq!(moments(&with("climate", fields(&[0, 1, 2])).await), ["3@0", "1@2", "2@0"]);
     assert_eq!(moments(&with("review", fields(&[0, 1])).await), ["1@0"]);
@@ -307,7 +307,7 @@ async fn the_best_moments_come_first() {
     assert_eq!(moments(&page), ["3@0", "4@0", "1@0", "2@0"]);
     let request = TextSearch { group: SearchGroup::Video, ..request("cats dogs") };
     let page = library.search(&request, None, 2).await.unwrap();
-    let SearchItem::Video(first) = &page.items[0] else { panic!("{page:?}") };
+    let HitItem::Video(first) = &page.items[0] else { panic!("{page:?}") };
     assert_eq!(first.place.title, "Cats and dogs");
     assert_eq!((first.moment_count, first.moments.len()), (1, 1));
 }

@@ -24,11 +24,13 @@ pub(super) fn share_parameters(document: &mut OpenApi) {
     each_parameter(document, |path, parameter| {
         let RefOr::T(inline) = &*parameter else { return };
         let (name, text) = (component(path, inline), text(inline));
-        let is_same = |other: &String| *other == text;
-        // Another parameter may have the name already. Then this one stays inline.
-        if uses[&text] < 2 || !named.get(&name).is_none_or(is_same) {
+        // Another parameter may have the name already. Then the part of the interface is in front of it.
+        let part = path.split('/').nth(2).map(capitalized).unwrap_or_default();
+        let names = [name.clone(), format!("{part}{name}")];
+        let is_free = |name: &String| named.get(name).is_none_or(|other| *other == text);
+        let Some(name) = names.into_iter().find(is_free).filter(|_| uses[&text] >= 2) else {
             return;
-        }
+        };
         named.insert(name.clone(), text);
         let reference = Ref::new(format!("#/components/parameters/{name}"));
         shared.insert(name, std::mem::replace(parameter, RefOr::Ref(reference)));

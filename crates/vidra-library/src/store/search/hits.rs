@@ -12,8 +12,8 @@ use super::expression;
 use super::postings::{Reader, passage_of, summed, transcript_of};
 use crate::passage::{CHAPTER, PassageStart};
 use crate::search::{
-    Clause, Excerpt, Hit, HitMoment, HitPage, HitTotal, LibraryFilter, Place, Postings, Scored,
-    SearchGroup, SearchItem, SearchSort, TextSearch, VideoHit, marked, merge,
+    Clause, Excerpt, Hit, HitItem, HitMoment, HitPage, HitTotal, LibraryFilter, Place, Postings,
+    Scored, SearchGroup, SearchSort, TextSearch, VideoHit, marked, merge,
 };
 use crate::store::error::sql;
 use crate::store::index;
@@ -87,13 +87,13 @@ pub(crate) fn search(
     let (items, has_more) = match request.group {
         SearchGroup::Moment => {
             let page = ranking.moments.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(shown.hit(*it)?.map(SearchItem::Moment)));
+            let hits = page.map(|it| Ok(shown.hit(*it)?.map(HitItem::Moment)));
             (hits.collect::<Result<Vec<_>>>()?, ranking.moments.len() > offset + limit)
         }
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
             let page = videos.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(shown.video(it)?.map(SearchItem::Video)));
+            let hits = page.map(|it| Ok(shown.video(it)?.map(HitItem::Video)));
             (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset + limit)
         }
     };
