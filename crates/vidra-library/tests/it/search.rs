@@ -162,7 +162,7 @@ async fn filters_choose_a_part_of_the_library() {
     let all = filtered(&|_| ()).await;
     assert_eq!(all, (["2@0", "1@0", "3@0"].map(str::to_owned).to_vec(), 3));
     let one = filtered(&|it| {
-        it.channel = Some(vidra::ChannelId::parse("UCbbbbbbbbbbbbbbbbbbbbbb").unwrap())
+        it.channel = Some(vidra::ChannelId::parse("UCbbbbbbbbbbbbbbbbbbbbbb").unwrap());
     })
     .await;
     assert_eq!(one, (vec!["2@0".to_owned()], 1));

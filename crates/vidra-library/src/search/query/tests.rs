@@ -57,7 +57,7 @@ fn queries_are_read() {
 fn faults_have_their_position() {
     let long = "a ".repeat(251);
     let many = vec!["word"; 17].join(" ");
-    let words = vec!["one two three four five six seven eight nine"; 8].join("\" \"");
+    let words = ["one two three four five six seven eight nine"; 8].join("\" \"");
     let words = format!("\"{words}\"");
     let table = [
         ("", "must have at least one word"),
