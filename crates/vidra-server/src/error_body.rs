@@ -1,5 +1,6 @@
 //! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
 
+mod error_sets;
 mod responses;
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,11 +10,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::{Error, ErrorKind, Reason};
 
-pub(crate) use responses::{
+pub(crate) use error_sets::{
     BatchErrors, BodyErrors, CollectionErrors, CollectionListErrors, FetchErrors, JobChangeErrors,
     JobErrors, JobListErrors, OperatorErrors, PutCollectionErrors, ReadinessErrors, SearchErrors,
-    StartErrors, TranscriptBatchErrors, TranscriptErrors, error_responses, references,
+    StartErrors, TranscriptBatchErrors, TranscriptErrors,
 };
+pub(crate) use responses::{error_responses, references};
 
 /// The body of every error response.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,6 +1,7 @@
 //! Transactions. One thread writes; readers have connections of their own.
 
 mod readers;
+mod searches;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,21 +16,17 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use vidra::{Error, Reason, Result};
 
 use super::connect::{STATEMENTS, connect, connect_for_search, refuse_other_files};
-use super::error::{search_timed_out, sql, unavailable};
+use super::error::{sql, unavailable};
 use super::locks::Locks;
 use super::migrate;
-use readers::{Interrupt, Readers, in_read};
+use readers::{Readers, in_read};
+use searches::searchers;
 
 /// The largest number of writes in one transaction. More would delay the first of them.
 const MAX_GROUP: usize = 256;
 
 /// The number of connections for reading.
 const READERS: usize = 4;
-
-/// How many searches run at the same time: they use at most half of the processors.
-fn searchers() -> usize {
-    thread::available_parallelism().map_or(1, |it| it.get().div_ceil(2))
-}
 
 /// How many threads compute at the same time. The allocator has memory for each of them.
 const COMPUTING: usize = 1;
@@ -242,37 +239,6 @@ impl Database {
                 read.await.map_err(Error::internal)?
             }
             Mode::Memory(connection) => in_read(&lock(connection), work),
-        }
-    }
-
-    /// Runs `work` in a read transaction, on a connection for searches. It ends after `limit`, also while it waits for
-    /// other searches.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SearchTimedOut`].
-    pub(crate) async fn search<T: Send + 'static>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let Mode::File { searchers, .. } = &self.mode else { return self.try_read(work).await };
-        let interrupt = Arc::<Interrupt>::default();
-        let search = async {
-            let permit = searchers.permit().await?;
-            let (searchers, interrupt) = (Arc::clone(searchers), Arc::clone(&interrupt));
-            let read = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                searchers.with(|it| interrupt.guard(it, || in_read(it, work)))
-            });
-            read.await.map_err(Error::internal)?
-        };
-        match tokio::time::timeout(limit, search).await {
-            Ok(done) => done,
-            Err(_) => {
-                interrupt.interrupt();
-                Err(search_timed_out())
-            }
         }
     }
 

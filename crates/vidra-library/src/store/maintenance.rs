@@ -333,11 +333,9 @@ pub(crate) fn expire_syncs(connection: &Connection, now: Timestamp) -> rusqlite:
     connection.execute(mark, [now.as_millisecond() - SYNC_LIFE_MS])
 }
 
-/// How many days of units a collection remembers.
-const UNIT_DAYS: i64 = 60;
-
-/// Removes the units of days that are long over.
+/// Removes the units of collections on days that are over for two months.
 pub(crate) fn expire_units(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+    const UNIT_DAYS: i64 = 60;
     let oldest = now.checked_sub(SignedDuration::from_hours(24 * UNIT_DAYS)).unwrap_or_default();
     let delete = "DELETE FROM collection_units WHERE day < ?";
     connection.execute(delete, [QuotaDay::of(oldest).date])

@@ -3,6 +3,7 @@
 mod candidates;
 mod expression;
 mod hits;
+mod page;
 mod postings;
 mod trends;
 mod videos;

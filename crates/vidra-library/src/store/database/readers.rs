@@ -1,13 +1,13 @@
 //! Connections for reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, InterruptHandle};
+use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vidra::{Error, Result};
 
-use super::super::error::{search_timed_out, sql};
+use super::super::error::sql;
 
 /// Runs `work` in a read transaction: all its statements see the same state.
 pub(super) fn in_read<T>(
@@ -44,50 +44,5 @@ impl Readers {
         let done = work(&connection);
         free().push(connection);
         done
-    }
-}
-
-/// Stops the work on a connection from another thread.
-#[derive(Default)]
-pub(super) struct Interrupt {
-    state: Mutex<InterruptState>,
-}
-
-#[derive(Default)]
-struct InterruptState {
-    is_requested: bool,
-    /// The connection, while it does this work and no other.
-    running: Option<InterruptHandle>,
-}
-
-impl Interrupt {
-    fn state(&self) -> MutexGuard<'_, InterruptState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Runs `work` on a connection, so that [`Interrupt::interrupt`] stops it.
-    pub(super) fn guard<T>(
-        &self,
-        connection: &Connection,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        {
-            let mut state = self.state();
-            if state.is_requested {
-                return Err(search_timed_out());
-            }
-            state.running = Some(connection.get_interrupt_handle());
-        }
-        let done = work();
-        self.state().running = None;
-        done
-    }
-
-    pub(super) fn interrupt(&self) {
-        let mut state = self.state();
-        state.is_requested = true;
-        if let Some(running) = &state.running {
-            running.interrupt();
-        }
     }
 }

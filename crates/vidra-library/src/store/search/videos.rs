@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use vidra::Result;
 
 use super::candidates::Condition;
-use super::hits::{PLACE, read_place};
+use super::page::{PLACE, read_place};
 use crate::search::{LibraryFilter, LibraryVideo, SearchSort};
 use crate::store::error::sql;
 

@@ -1,0 +1,137 @@
+//! The hits of a page, with their texts.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use vidra::transcript::FullTranscript;
+use vidra::{Result, VideoId};
+
+use super::postings::Reader;
+use crate::passage::PassageStart;
+use crate::search::{Clause, Excerpt, Hit, HitMoment, Place, TextSearch, VideoHit, marked};
+use crate::store::error::sql;
+
+/// The most moments of a video in a list of videos.
+const BEST: usize = 3;
+
+/// A moment in its order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) transcript: i64,
+    /// `None` for a title or a description.
+    pub(super) passage: Option<usize>,
+}
+
+/// The clauses that captions can match.
+pub(super) fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
+    let spoken = |clause: &&Clause| clause.atoms.iter().any(|atom| !atom.is_title);
+    match request.fields.speech {
+        true => request.query.clauses.iter().filter(spoken).cloned().collect(),
+        false => vec![],
+    }
+}
+
+/// A transcript of a page, with the data of its video.
+struct Text {
+    place: Place,
+    transcript: FullTranscript,
+    layout: Vec<PassageStart>,
+}
+
+/// The hits of a page. A transcript is read once.
+pub(super) struct Shown<'a> {
+    reader: &'a Reader<'a>,
+    request: &'a TextSearch,
+    texts: HashMap<i64, Option<Text>>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(reader: &'a Reader<'a>, request: &'a TextSearch) -> Self {
+        Self { reader, request, texts: HashMap::new() }
+    }
+
+    pub(super) fn hit(&mut self, ranked: Ranked) -> Result<Option<Hit>> {
+        let (request, text) = (self.request, self.text(ranked.transcript)?);
+        Ok(text.and_then(|text| {
+            let moment = moment(text, request, ranked.passage)?;
+            Some(Hit { place: text.place.clone(), moment })
+        }))
+    }
+
+    pub(super) fn video(&mut self, moments: &[Ranked]) -> Result<Option<VideoHit>> {
+        let Some(first) = moments.first() else { return Ok(None) };
+        let (request, text) = (self.request, self.text(first.transcript)?);
+        Ok(text.map(|text| VideoHit {
+            place: text.place.clone(),
+            moment_count: moments.len() as u64,
+            moments: moments
+                .iter()
+                .take(BEST)
+                .filter_map(|it| moment(text, request, it.passage))
+                .collect(),
+        }))
+    }
+
+    fn text(&mut self, transcript: i64) -> Result<Option<&Text>> {
+        if !self.texts.contains_key(&transcript) {
+            let text = self.read(transcript)?;
+            self.texts.insert(transcript, text);
+        }
+        Ok(self.texts.get(&transcript).and_then(Option::as_ref))
+    }
+
+    fn read(&self, number: i64) -> Result<Option<Text>> {
+        let Some((transcript, layout)) = self.reader.transcript(number)? else { return Ok(None) };
+        let place = place(self.reader.connection, number).map_err(sql)?;
+        Ok(place.map(|place| Text { place, transcript, layout }))
+    }
+}
+
+fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<HitMoment> {
+    let Text { place, transcript, layout } = text;
+    if let Some(passage) = passage {
+        let clauses = &spoken_clauses(request)[..];
+        let excerpt = Excerpt { transcript, layout, clauses, context: request.context };
+        return excerpt.moment(passage);
+    }
+    let clauses = &request.query.clauses;
+    let description = || {
+        let description = &transcript.description;
+        request
+            .fields
+            .description
+            .then(|| marked(place.video_id, "description", description, clauses))
+    };
+    marked(place.video_id, "title", &place.title, clauses).or_else(|| description().flatten())
+}
+
+/// The columns of [`read_place`].
+pub(super) const PLACE: &str =
+    "t.video, coalesce(videos.title, '') AS title, coalesce(videos.channel, '') AS channel_title,
+    coalesce(t.channel, '') AS channel, t.published_at, t.language";
+
+pub(super) fn read_place(row: &Row) -> rusqlite::Result<Place> {
+    let video: String = row.get("video")?;
+    let published: Option<i64> = row.get("published_at")?;
+    Ok(Place {
+        video_id: VideoId::parse(&video).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(
+                0,
+                rusqlite::types::Type::Text,
+                Box::new(error),
+            )
+        })?,
+        title: row.get("title")?,
+        channel: row.get("channel_title")?,
+        channel_id: row.get("channel")?,
+        published_at: published.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+        lang: row.get("language")?,
+    })
+}
+
+fn place(connection: &Connection, transcript: i64) -> rusqlite::Result<Option<Place>> {
+    let query = format!(
+        "SELECT {PLACE} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
+    );
+    connection.prepare_cached(&query)?.query_row([transcript], read_place).optional()
+}
