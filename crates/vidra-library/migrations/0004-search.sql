@@ -1,6 +1,6 @@
 -- The full-text tables of an index have its number in their names, because a new index is built beside the old one:
 -- search_passages_N (a row a passage), search_seams_N (a row a border of two passages), search_words_N (a row a
--- transcript) and search_layouts_N (where the passages begin), with two views of their terms.
+-- transcript) and search_layouts_N (where the passages begin), with search_instances_N, a view of the places of each token.
 CREATE TABLE search_indexes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- The version of the rules that made the tokens.
@@ -30,7 +30,4 @@ CREATE INDEX counted_tracks ON search_tracks (transcript, published_at, channel,
 
 CREATE TRIGGER video_dated AFTER UPDATE OF published_at ON videos WHEN NEW.published_at IS NOT OLD.published_at BEGIN
     UPDATE search_tracks SET published_at = NEW.published_at WHERE video = NEW.id;
-END;
-CREATE TRIGGER video_removed AFTER DELETE ON videos BEGIN
-    UPDATE search_tracks SET published_at = NULL WHERE video = OLD.id;
 END;

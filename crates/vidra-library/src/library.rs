@@ -37,7 +37,7 @@ struct Inner {
     changes: Changes,
     limits: Limits,
     /// The searches that run or wait.
-    searches: AtomicUsize,
+    searches: Arc<AtomicUsize>,
 }
 
 /// The limits of a library. `None` for no limit.
@@ -215,7 +215,7 @@ impl Library {
                 clock,
                 changes: Changes::default(),
                 limits,
-                searches: AtomicUsize::new(0),
+                searches: Arc::default(),
             }),
         }
     }

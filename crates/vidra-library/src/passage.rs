@@ -9,7 +9,7 @@ use std::ops::Range;
 use vidra::Chapter;
 use vidra::transcript::{Cue, FullTranscript};
 
-use crate::segment::{is_continuous, segment};
+use crate::segment::{is_continuous, is_ignored, segment};
 
 /// The tokens of a passage, unless a caption is longer.
 const TOKENS: usize = 100;
@@ -70,9 +70,11 @@ impl Speech {
 
     fn add(&mut self, line: &str, is_cue: bool) {
         let line = line.trim();
-        let last = self.text.chars().next_back();
-        let is_joined = last.is_some_and(is_continuous) && line.starts_with(is_continuous);
-        if last.is_some() && !line.is_empty() && !is_joined {
+        let mut last = self.text.chars().rev().filter(|it| !is_ignored(*it));
+        let mut first = line.chars().filter(|it| !is_ignored(*it));
+        let is_joined =
+            last.next().is_some_and(is_continuous) && first.next().is_some_and(is_continuous);
+        if !self.text.is_empty() && !line.is_empty() && !is_joined {
             self.text.push(' ');
         }
         if is_cue {

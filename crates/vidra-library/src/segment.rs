@@ -14,8 +14,8 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, is_combining_mark};
 
-pub(crate) use fold::is_continuous;
-use fold::{fold_word, is_hebrew, is_ignored};
+use fold::{fold_word, is_hebrew};
+pub(crate) use fold::{is_continuous, is_ignored};
 
 /// The version of the rules. An index that was built by other rules has to be built again.
 pub(crate) const VERSION: i64 = 1;

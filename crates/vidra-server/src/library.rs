@@ -24,11 +24,11 @@ pub struct LibraryConfig {
     pub worker: WorkerConfig,
     /// The transcripts of other requests, if the library stores them too.
     pub fetched: Option<FetchedTranscripts>,
-    /// What callers with keys can search.
+    /// The part of the library that callers with keys can search.
     pub access: LibraryAccess,
 }
 
-/// What callers with keys can search. Operators can search everything.
+/// The part of the library that callers with keys can search. Operators can search everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryAccess {
     /// The whole library.

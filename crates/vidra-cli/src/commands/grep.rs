@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::json;
+use vidra_library::TextQuery;
 
 use super::job::{self, Follower};
 use super::pages::PageArgs;
@@ -51,18 +52,23 @@ pub(crate) struct GrepArgs {
 
 /// Runs `vidra grep`.
 pub(super) async fn grep(args: &GrepArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_with_library(&args.database)?;
+    // Before anything is fetched.
+    if TextQuery::parse(&quoted(&args.phrase)).is_err() {
+        return Err(Failure::usage(format!(
+            "'{}' is no phrase: it has no word, or too many",
+            args.phrase
+        )));
+    }
+    let mut context = search::open(&args.common, &args.database).await?;
     let fetched = fetch(args, &mut context).await;
     let (id, is_complete) = match fetched {
         Ok(fetched) => fetched,
         Err(failure) => return context.end(Err(failure)).await,
     };
-    let language = args.lang.as_deref().and_then(|codes| codes.split(',').next());
     let request = RestRequest::get("library")
         .segment("search")
         .parameter("q", Some(quoted(&args.phrase)))
         .parameter("job", Some(&id))
-        .parameter("lang", language.map(str::trim))
         .parameter("context", Some(args.context));
     let listed = search::list(&mut context, request, &args.part).await;
     // The transcripts stay in the library.
@@ -97,7 +103,7 @@ async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<(String,
     let follower = Follower::silent(id.clone(), units, config);
     match follower.run(context).await {
         Ok(()) => Ok((id, true)),
-        // What the library has is searched all the same.
+        // The library is searched without the missing transcripts.
         Err(Failure::Message(Exit::Upstream, why)) => {
             context.output.notice(&format!("{why}; the other transcripts are searched"));
             Ok((id, false))

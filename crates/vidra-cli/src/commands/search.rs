@@ -13,9 +13,6 @@ use crate::output::{Form, read};
 use crate::service::RestRequest;
 use crate::values::{count_in, date, words_of};
 
-/// The number of hits without a flag.
-const USUAL: u64 = 20;
-
 /// The words of a query, and the library.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
@@ -63,21 +60,6 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// Opens the service. A library file of an earlier release is indexed first.
-    async fn open(&self) -> Result<CommandContext, Failure> {
-        let context = self.common.open_with_library(&self.database)?;
-        if let Some((library, _)) = context.service.library() {
-            let mut is_first = true;
-            let indexed = library.complete_index(|_| {
-                if std::mem::take(&mut is_first) {
-                    context.output.notice("the search index is being built");
-                }
-            });
-            indexed.await?;
-        }
-        Ok(context)
-    }
-
     async fn request(&self, context: &CommandContext, route: &str) -> Result<RestRequest, Failure> {
         let job = match &self.job {
             Some(start) => Some(job::find(&context.service, start).await?),
@@ -96,6 +78,24 @@ impl QueryArgs {
             .parameter("since", self.since.as_ref())
             .parameter("until", self.until.as_ref()))
     }
+}
+
+/// Opens a service with a library. A file of an earlier release is indexed first.
+pub(super) async fn open(
+    common: &Common,
+    database: &DatabaseArgs,
+) -> Result<CommandContext, Failure> {
+    let context = common.open_with_library(database)?;
+    if let Some((library, _)) = context.service.library() {
+        let mut is_first = true;
+        let indexed = library.complete_index(|_| {
+            if std::mem::take(&mut is_first) {
+                context.output.notice("the search index is being built");
+            }
+        });
+        indexed.await?;
+    }
+    Ok(context)
 }
 
 #[derive(Debug, clap::Args)]
@@ -135,7 +135,7 @@ pub(crate) struct TrendsArgs {
 
 /// Runs `vidra search`.
 pub(super) async fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let mut context = args.query.open().await?;
+    let mut context = open(&args.query.common, &args.query.database).await?;
     let request = args
         .query
         .request(&context, "search")
@@ -153,14 +153,13 @@ pub(super) async fn list(
     request: RestRequest,
     part: &PageArgs,
 ) -> Result<(), Failure> {
-    let limit = part.limit.or((!part.all).then_some(USUAL));
-    let part = PageArgs { limit, summary: Some(summary), ..part.clone() };
+    let part = PageArgs { summary: Some(summary), ..part.clone() };
     let (wanted, ids) = (Wanted::new(Kind::NoId, 0), [String::new()]);
     let shown: fn(&[Hits], Option<usize>) -> String = hits::hits;
     context.pages(wanted, &ids, true, &part, |_| request.clone(), shown).await
 }
 
-/// What a page says besides its hits.
+/// The totals of a page as a line for people.
 fn summary(page: &Value) -> Option<String> {
     if let Some(note) = page["note"].as_str() {
         return Some(note.to_owned());
@@ -182,7 +181,7 @@ fn summary(page: &Value) -> Option<String> {
 
 /// Runs `vidra trends`.
 pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
-    let mut context = args.query.open().await?;
+    let mut context = open(&args.query.common, &args.query.database).await?;
     let request = args.query.request(&context, "trends").await?.parameter("by", Some(&args.by));
     let done = async {
         let body = context.service.fetch(&context.shaped(request)).await?;

@@ -1,5 +1,6 @@
 //! Searches, and the index that they read.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -10,22 +11,19 @@ use super::cursor::{read_cursor, write_cursor};
 use crate::passage::IndexRows;
 use crate::search::{HitPage, LibraryFilter, LibraryVideo, Period, SearchSort, TextSearch, Trends};
 use crate::store::index::{self, IndexWork};
-use crate::store::search::{self, Cursor};
+use crate::store::search::{self, Cursor, DEADLINE};
 use crate::store::{collections, transcripts};
 
-/// The longest time of a search.
-const DEADLINE: Duration = Duration::from_secs(2);
-
-/// The most searches that wait for others.
-const WAITING: usize = 64;
+/// The most searches that run, or wait for others.
+const MOST_PENDING: usize = 64;
 
 /// How many transcripts one step adds to an index.
 const STEP: usize = 50;
 
-/// Counts the searches that run or wait, and gives its place back.
-struct Waiting<'a>(&'a AtomicUsize);
+/// Counts a search as long as it runs or waits.
+struct Pending(Arc<AtomicUsize>);
 
-impl Drop for Waiting<'_> {
+impl Drop for Pending {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -109,14 +107,17 @@ impl Library {
         &self,
         work: impl FnOnce(&rusqlite::Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let searches = &self.inner.searches;
-        let before = searches.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(searches);
-        if before >= WAITING {
-            let error = Error::new(Reason::Overloaded, "Too many searches wait");
+        let pending = Pending(Arc::clone(&self.inner.searches));
+        if pending.0.fetch_add(1, Ordering::Relaxed) >= MOST_PENDING {
+            let error = Error::new(Reason::Overloaded, "Too many searches run or wait");
             return Err(error.with_retry_after(Some(Duration::from_secs(1))));
         }
-        self.database().search(DEADLINE, work).await
+        let counted = move |it: &_| {
+            // Until the thread has ended, also if the caller leaves before.
+            let _pending = pending;
+            work(it)
+        };
+        self.database().search(DEADLINE, counted).await
     }
 
     /// Builds a new index from the texts, while searches use the old one. `progress` gets the number of indexed

@@ -49,7 +49,8 @@ impl Passage {
                 let is_before = |it: &Spoken| start.cue + it.cue < next.cue;
                 let before = tokens.iter().filter(|it| is_before(it)).count();
                 // The tokens of the next passage's first caption that belong to this one.
-                before + next.token - if next.cue == start.cue { start.token } else { 0 }
+                let skipped = if next.cue == start.cue { start.token } else { 0 };
+                (before + next.token).saturating_sub(skipped)
             }
             None => tokens.len(),
         };
@@ -161,19 +162,21 @@ fn end_of(cues: &[Cue], index: usize) -> u64 {
     cues.get(index + 1).map_or(end, |next| end.min(next.start.max(cues[index].start)))
 }
 
-/// The moment of a hit in a title or a description. `None` if nothing matches there.
+/// The moment of a hit in a title or a description. `None` if nothing matches there. Words without `title:` count only if
+/// `includes_plain`.
 pub(crate) fn marked(
     video: VideoId,
     field: &'static str,
     text: &str,
     clauses: &[Clause],
+    includes_plain: bool,
 ) -> Option<HitMoment> {
     let spoken = |text: &str| {
         let mut speech = Speech::new(&[Cue::new(0, 0, "")]);
         speech.text = text.to_owned();
         speech.tokens()
     };
-    let is_for = |it: &super::Atom| !it.is_title || field == "title";
+    let is_for = |it: &super::Atom| if it.is_title { field == "title" } else { includes_plain };
     let clauses: Vec<Clause> = clauses
         .iter()
         .map(|clause| {

@@ -14,7 +14,7 @@ pub struct LibraryFilter {
     pub owner: Option<String>,
     /// Only videos of this collection of this owner.
     pub collection: Option<(String, CollectionName)>,
-    /// Only videos of this job.
+    /// Only videos of this job. Without a language, the tracks that the job has fetched.
     pub job: Option<JobId>,
     /// Only videos of this channel.
     pub channel: Option<ChannelId>,

@@ -3,7 +3,7 @@
 use vidra::{Error, Result};
 
 use crate::passage::Spoken;
-use crate::segment::segment;
+use crate::segment::{is_continuous, segment};
 
 /// The longest query in characters.
 const MAX_LENGTH: usize = 500;
@@ -19,6 +19,12 @@ const MAX_PREFIXES: usize = 4;
 
 /// The fewest characters before `*`, in scripts with spaces.
 const MIN_PREFIX: usize = 2;
+
+/// Quotation marks around a phrase. Telephones and word processors write others than programs.
+const QUOTES: [char; 7] = ['"', '“', '”', '„', '‟', '«', '»'];
+
+/// What excludes the word after it.
+const DASHES: [char; 3] = ['-', '–', '−'];
 
 /// A query: every clause has to match, and no exclusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +162,10 @@ impl TextQuery {
         if atoms().map(|it| it.tokens.len()).sum::<usize>() > MAX_TOKENS {
             return Err(format!("must have at most {MAX_TOKENS} words"));
         }
-        if atoms().filter(|it| it.is_prefix).count() > MAX_PREFIXES {
+        // A single character of a script without spaces is no such word.
+        let is_word =
+            |it: &&Atom| !it.tokens.last().is_some_and(|it| it.starts_with(is_continuous));
+        if atoms().filter(|it| it.is_prefix).filter(is_word).count() > MAX_PREFIXES {
             return Err(format!("must have at most {MAX_PREFIXES} beginnings of words"));
         }
         Ok(())
@@ -172,13 +181,15 @@ impl TextQuery {
 fn part(text: &[char], start: usize) -> Result<(Part, usize), String> {
     let position = start + 1;
     let mut at = start;
-    let is_excluded = text[at] == '-';
+    let is_excluded = DASHES.contains(&text[at]);
     at += usize::from(is_excluded);
     let title = ['t', 'i', 't', 'l', 'e', ':'];
-    let is_title = text.get(at..at + title.len()).is_some_and(|it| it == title);
+    let is_title = text
+        .get(at..at + title.len())
+        .is_some_and(|it| it.iter().map(char::to_ascii_lowercase).eq(title));
     at += if is_title { title.len() } else { 0 };
-    if text.get(at) == Some(&'"') {
-        let end = (at + 1..text.len()).find(|index| text[*index] == '"');
+    if text.get(at).is_some_and(|it| QUOTES.contains(it)) {
+        let end = (at + 1..text.len()).find(|index| QUOTES.contains(&text[*index]));
         let end =
             end.ok_or_else(|| format!("position {}: the quotation mark is not closed", at + 1))?;
         let phrase: String = text[at + 1..end].iter().collect();
@@ -201,7 +212,7 @@ fn part(text: &[char], start: usize) -> Result<(Part, usize), String> {
     let is_open = plain.len() < word.len();
     let found = atom(plain, is_title, is_open, position)?;
     if found.is_none() && (is_open || is_title) {
-        return Err(format!("position {position}: there is no word"));
+        return Err(format!("position {}: there is no word", at + 1));
     }
     Ok((Part::Atom { atom: found, is_excluded, position }, end))
 }

@@ -42,7 +42,6 @@ pub(super) fn fold_word(word: &str, max: usize, out: &mut String) {
 /// Whether a mark makes another letter, and is no accent that can be left out.
 fn is_part_of_word(base: Option<char>, mark: char) -> bool {
     match (base, mark) {
-        (_, '\u{FE00}'..='\u{FE0F}') => false,
         // й ў, ї, ѓ ќ
         (Some('и' | 'у'), '\u{0306}') | (Some('і'), '\u{0308}') | (Some('г' | 'к'), '\u{0301}') => {
             true
@@ -81,14 +80,13 @@ fn spelling(letter: char) -> Option<&'static str> {
         'þ' => "th",
         'ı' => "i",
         'ς' => "σ",
-        'ё' => "е",
         _ => return None,
     })
 }
 
 /// Characters without a sound or a shape of their own: format characters, and the Arabic stroke that only stretches a
 /// word.
-pub(super) fn is_ignored(character: char) -> bool {
+pub(crate) fn is_ignored(character: char) -> bool {
     matches!(character,
         '\u{00AD}' | '\u{0640}' | '\u{061C}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
         | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')

@@ -41,7 +41,7 @@ pub(crate) struct Index {
     pub(crate) is_current: bool,
 }
 
-/// All indexes: the active one, and one that is being built.
+/// Reads all indexes: the active one, and the one under construction.
 fn all(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
     let query = "SELECT number, is_active, version FROM search_indexes ORDER BY number";
     let index = |row: &rusqlite::Row| {
@@ -69,15 +69,14 @@ fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
         CREATE VIRTUAL TABLE search_words_{number} USING fts5(tokens, {options}, detail=none);
         CREATE TABLE search_layouts_{number} (transcript INTEGER PRIMARY KEY, starts BLOB NOT NULL) STRICT;
         CREATE VIRTUAL TABLE search_instances_{number} USING fts5vocab(search_passages_{number}, instance);
-        INSERT INTO search_passages_{number} (search_passages_{number}, rank) VALUES ('hashsize', {HASH_BYTES});
-        CREATE VIRTUAL TABLE search_terms_{number} USING fts5vocab(search_words_{number}, row);"
+        INSERT INTO search_passages_{number} (search_passages_{number}, rank) VALUES ('hashsize', {HASH_BYTES});"
     ))?;
     Ok(Index { number, is_active, is_current: true })
 }
 
 fn drop_tables(connection: &Connection, number: i64) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
-        "DROP TABLE search_instances_{number}; DROP TABLE search_terms_{number};
+        "DROP TABLE search_instances_{number};
         DROP TABLE search_passages_{number}; DROP TABLE search_seams_{number}; DROP TABLE search_words_{number};
         DROP TABLE search_layouts_{number}; DELETE FROM search_indexes WHERE number = {number}"
     ))
@@ -92,8 +91,10 @@ pub(super) fn add(
 ) -> rusqlite::Result<()> {
     let indexes = all(connection)?;
     let indexes = if indexes.is_empty() { vec![create(connection, true)?] } else { indexes };
-    for index in indexes.into_iter().filter(|it| it.is_current) {
+    for index in &indexes {
         remove_rows(connection, index.number, transcript)?;
+    }
+    for index in indexes.into_iter().filter(|it| it.is_current) {
         add_rows(connection, index.number, transcript, info, rows)?;
     }
     add_track(connection, transcript, info, rows)?;
@@ -114,16 +115,16 @@ fn add_rows(
             insert.execute(params![(transcript << PASSAGE_BITS) | number, tokens])?;
         }
     }
+    let mut tokens = rows.words.clone();
+    // A search for `zh` finds `zh-Hans-CN`, and so does one for `zh-Hans`.
     let code = &info.track.language_code;
-    let primary = code.split('-').next().unwrap_or(code);
+    let ends = code.match_indices('-').map(|(at, _)| at).chain([code.len()]);
+    let languages = ends.map(|end| language_token(&code[..end]));
     let channel = info.channel_id.as_ref().map(|id| channel_token(id.as_ref()));
-    let tokens = format!(
-        "{} {} {} {}",
-        rows.words,
-        language_token(code),
-        language_token(primary),
-        channel.unwrap_or_default()
-    );
+    for token in languages.chain(channel) {
+        tokens.push(' ');
+        tokens.push_str(&token);
+    }
     let insert = format!("INSERT INTO search_words_{index} (rowid, tokens) VALUES (?, ?)");
     connection.prepare_cached(&insert)?.execute(params![transcript, tokens])?;
     let insert = format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, ?)");
@@ -157,11 +158,15 @@ fn add_track(
     Ok(())
 }
 
-/// Chooses the track that counts for a video: by people before recognised speech, and then the one that was stored first.
+/// Chooses the track that counts for a video: in the language of recognised speech if there is any, by people before
+/// recognised speech, and then the one that was stored first.
 fn count_best(connection: &Connection, video: &str) -> rusqlite::Result<()> {
-    let best =
-        "UPDATE search_tracks SET is_counted = transcript IS (SELECT transcript FROM search_tracks
-            WHERE video = ?1 AND kind < 2 ORDER BY kind, transcript LIMIT 1)
+    let best = "WITH
+        tracks AS (SELECT transcript, kind, substr(language, 1, instr(language || '-', '-') - 1) AS code
+            FROM search_tracks WHERE video = ?1 AND kind < 2),
+        spoken AS (SELECT code FROM tracks WHERE kind = 1 ORDER BY transcript LIMIT 1)
+        UPDATE search_tracks SET is_counted = transcript IS (SELECT transcript FROM tracks
+            ORDER BY EXISTS (SELECT 1 FROM spoken WHERE spoken.code <> tracks.code), kind, transcript LIMIT 1)
         WHERE video = ?1";
     connection.prepare_cached(best)?.execute([video])?;
     Ok(())
@@ -260,6 +265,10 @@ pub(crate) fn missing(
     after: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
+    // Another process may have replaced it.
+    if !all(connection)?.iter().any(|it| it.number == index) {
+        return Ok(vec![]);
+    }
     let query = format!(
         "SELECT number FROM transcripts WHERE number > ?
             AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)
@@ -307,10 +316,14 @@ pub(crate) fn add_missing(
 
 /// Lets searches use a complete index, and removes the others. Returns whether it was complete.
 pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
+    // Another process may have replaced it.
+    if !all(connection)?.iter().any(|it| it.number == index) {
+        return Ok(false);
+    }
     if next_missing(connection, index)?.is_some() {
         return Ok(false);
     }
-    for other in all(connection)?.into_iter().filter(|it| it.number != index) {
+    for other in all(connection)?.into_iter().filter(|it| it.number < index) {
         drop_tables(connection, other.number)?;
     }
     connection.execute("UPDATE search_indexes SET is_active = 1 WHERE number = ?", [index])?;

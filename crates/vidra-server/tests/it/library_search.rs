@@ -106,7 +106,7 @@ async fn faults_are_named_with_their_position() {
 async fn an_empty_result_says_why() {
     let app = filled().await;
     let got = app.get("/api/library/search?q=zebrafinch").await.json();
-    assert_eq!(got["note"], "No match in the 3 videos that the filters include");
+    assert_eq!(got["note"], "No match in the 3 videos that were searched");
     let got = app.get("/api/library/search?q=the&channel=UCaaaaaaaaaaaaaaaaaaaaaa").await.json();
     assert_eq!(got["coverage"], json!({"videos": 0, "hours": 0.0}));
     assert_eq!(got["note"], "The library has no transcripts that the filters include");

@@ -17,6 +17,10 @@ pub(super) fn in_read<T>(
     connection.execute_batch("BEGIN").map_err(sql)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
     let _ = connection.execute_batch("COMMIT");
+    if !connection.is_autocommit() {
+        // An interrupted COMMIT leaves the transaction open.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
     done.unwrap_or_else(|_| Err(Error::internal("a read of the library panicked")))
 }
 

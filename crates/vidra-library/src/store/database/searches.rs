@@ -18,7 +18,7 @@ pub(super) fn searchers() -> usize {
 
 impl Database {
     /// Runs `work` in a read transaction, on a connection for searches. It ends after `limit`, also while it waits for
-    /// other searches.
+    /// other searches, and when the caller leaves.
     ///
     /// # Errors
     ///
@@ -29,23 +29,27 @@ impl Database {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let Mode::File { searchers, .. } = &self.mode else { return self.try_read(work).await };
-        let interrupt = Arc::<Interrupt>::default();
+        let stop = StopOnDrop::default();
         let search = async {
             let permit = searchers.permit().await?;
-            let (searchers, interrupt) = (Arc::clone(searchers), Arc::clone(&interrupt));
+            let (searchers, interrupt) = (Arc::clone(searchers), Arc::clone(&stop.0));
             let read = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 searchers.with(|it| interrupt.guard(it, || in_read(it, work)))
             });
             read.await.map_err(Error::internal)?
         };
-        match tokio::time::timeout(limit, search).await {
-            Ok(done) => done,
-            Err(_) => {
-                interrupt.interrupt();
-                Err(search_timed_out())
-            }
-        }
+        tokio::time::timeout(limit, search).await.unwrap_or_else(|_| Err(search_timed_out()))
+    }
+}
+
+/// Stops the work when nobody waits for it any more.
+#[derive(Default)]
+struct StopOnDrop(Arc<Interrupt>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.interrupt();
     }
 }
 

@@ -20,7 +20,6 @@ use vidra::transcript::Cue;
 pub(super) struct Track {
     pub(super) transcript: i64,
     pub(super) video: String,
-    kind: i64,
     pub(super) published_at: Option<i64>,
     pub(super) words: i64,
 }
@@ -29,13 +28,12 @@ fn track(row: &Row) -> rusqlite::Result<Track> {
     Ok(Track {
         transcript: row.get(0)?,
         video: row.get(1)?,
-        kind: row.get(2)?,
-        published_at: row.get(3)?,
-        words: row.get(4)?,
+        published_at: row.get(2)?,
+        words: row.get(3)?,
     })
 }
 
-const TRACK: &str = "t.transcript, t.video, t.kind, t.published_at, t.words";
+const TRACK: &str = "t.transcript, t.video, t.published_at, t.words";
 
 /// A filter as a condition on `search_tracks AS t`.
 pub(super) struct Condition {
@@ -43,8 +41,6 @@ pub(super) struct Condition {
     pub(super) values: Vec<Value>,
     /// Tokens of the row of a transcript that say the same.
     tokens: Vec<String>,
-    /// Whether a video can have several tracks.
-    has_several: bool,
 }
 
 impl Condition {
@@ -52,22 +48,27 @@ impl Condition {
     ///
     /// [`Reason::CollectionNotFound`] and [`Reason::JobNotFound`].
     pub(super) fn new(connection: &Connection, filter: &LibraryFilter) -> Result<Self> {
-        let mut it = Self {
-            sql: "1".to_owned(),
-            values: vec![],
-            tokens: vec![],
-            has_several: filter.lang.is_some(),
-        };
+        let mut it = Self { sql: "1".to_owned(), values: vec![], tokens: vec![] };
         match &filter.lang {
+            // A job has one track of each of its videos.
+            None if filter.job.is_some() => {}
             None => it.add("t.is_counted", []),
             Some(code) => {
                 let code = code.as_str();
                 it.tokens.push(language_token(code));
+                let language = |table: &str| {
+                    format!("({table}.language = ? COLLATE NOCASE OR {table}.language LIKE ?)")
+                };
                 let region = format!("{}-%", code.replace(['%', '_'], ""));
-                it.add(
-                    "(t.language = ? COLLATE NOCASE OR t.language LIKE ?)",
-                    [code.to_owned().into(), region.into()],
+                // One track of a video counts: the best one in that language, also if another one matches the query.
+                let best = format!(
+                    "{} AND NOT EXISTS (SELECT 1 FROM search_tracks AS other WHERE other.video = t.video AND {}
+                        AND (other.kind, other.transcript) < (t.kind, t.transcript))",
+                    language("t"),
+                    language("other")
                 );
+                let values = [code.to_owned(), region].map(Value::from);
+                it.add(&best, values.clone().into_iter().chain(values));
             }
         }
         if let Some(channel) = &filter.channel {
@@ -99,7 +100,10 @@ impl Condition {
                 })
                 .map_err(sql)?;
             let missing = || Error::new(Reason::JobNotFound, format!("Job not found: {id}"));
-            let videos = "t.video IN (SELECT video FROM items WHERE job = ?)";
+            let videos = match filter.lang {
+                Some(_) => "t.video IN (SELECT video FROM items WHERE job = ?)",
+                None => "t.transcript IN (SELECT transcript FROM items WHERE job = ?)",
+            };
             it.add(videos, [number.ok_or_else(missing)?.into()]);
         }
         if let Some(owner) = &filter.owner {
@@ -131,36 +135,21 @@ impl Condition {
         );
         let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
         let mut query = connection.prepare_cached(&query)?;
-        let tracks: Vec<Track> =
-            query.query_map(params_from_iter(values), track)?.collect::<rusqlite::Result<_>>()?;
-        Ok(self.best(tracks))
+        query.query_map(params_from_iter(values), track)?.collect()
     }
 
-    /// Those of the transcripts that the filter includes.
+    /// Those of the transcripts that the filter includes, in the order of their numbers.
     fn tracks_of(&self, reader: &Reader, transcripts: &HashSet<i64>) -> Result<Vec<Track>> {
+        let numbers = serde_json::to_string(transcripts).map_err(Error::internal)?;
         let query = format!(
-            "SELECT {TRACK} FROM search_tracks AS t WHERE t.transcript = ? AND {}",
+            "SELECT {TRACK} FROM search_tracks AS t
+            WHERE t.transcript IN (SELECT value FROM json_each(?)) AND {} ORDER BY t.transcript",
             self.sql
         );
+        let values = std::iter::once(Value::from(numbers)).chain(self.values.iter().cloned());
         let mut query = reader.connection.prepare_cached(&query).map_err(sql)?;
-        let mut found = vec![];
-        for number in transcripts {
-            let values = std::iter::once(Value::from(*number)).chain(self.values.iter().cloned());
-            found.extend(query.query_row(params_from_iter(values), track).optional().map_err(sql)?);
-        }
-        Ok(self.best(found))
-    }
-
-    /// The best track of each video, in the order of their numbers.
-    fn best(&self, mut tracks: Vec<Track>) -> Vec<Track> {
-        if self.has_several {
-            tracks.sort_by(|a, b| {
-                (&a.video, a.kind, a.transcript).cmp(&(&b.video, b.kind, b.transcript))
-            });
-            tracks.dedup_by(|next, first| next.video == first.video);
-        }
-        tracks.sort_by_key(|it| it.transcript);
-        tracks
+        let rows = query.query_map(params_from_iter(values), track).map_err(sql)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(sql)
     }
 
     /// The part of the library that the filter includes, and the number of its words.
@@ -169,17 +158,11 @@ impl Condition {
         connection: &Connection,
         last: i64,
     ) -> rusqlite::Result<(SearchCoverage, u64)> {
-        let condition = &self.sql;
-        let tracks = match self.has_several {
-            // One track of each video counts. Without a language there is only one.
-            true => format!(
-                "(SELECT max(duration) AS duration, max(words) AS words FROM search_tracks AS t
-                WHERE t.transcript <= ? AND {condition} GROUP BY t.video)"
-            ),
-            false => format!("search_tracks AS t WHERE t.transcript <= ? AND {condition}"),
-        };
-        let query =
-            format!("SELECT count(*), total(duration), coalesce(sum(words), 0) FROM {tracks}");
+        let query = format!(
+            "SELECT count(*), total(duration), coalesce(sum(words), 0) FROM search_tracks AS t
+            WHERE t.transcript <= ? AND {}",
+            self.sql
+        );
         let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
         connection.prepare_cached(&query)?.query_row(params_from_iter(values), |row| {
             let hours = (row.get::<_, f64>(1)? / 360.0).round() / 10.0;
@@ -201,7 +184,7 @@ pub(super) fn candidates(
         return condition.tracks_of(reader, &reader.transcripts_with_phrase(phrase)?);
     }
     let text = expression::query_in_words(query, *fields, &condition.tokens);
-    let mut found = condition.best(reader.tracks(&text, condition, TRACK, track).map_err(sql)?);
+    let mut found = reader.tracks(&text, condition, TRACK, track).map_err(sql)?;
     for clause in query.clauses.iter().filter(|it| it.atoms.iter().any(Atom::is_phrase)) {
         let mut matching = HashSet::new();
         for atom in &clause.atoms {

@@ -54,7 +54,7 @@ pub(crate) fn search(
     let newest = "SELECT coalesce(max(transcript), 0) FROM search_tracks";
     let newest = || connection.query_row(newest, [], |row| row.get(0)).map_err(sql);
     let Cursor { last, offset } = match cursor {
-        Some(cursor) => cursor,
+        Some(Cursor { last, offset }) => Cursor { last: last.min(newest()?), offset },
         None => Cursor { last: newest()?, offset: 0 },
     };
     let (coverage, _) = condition.coverage(connection, last).map_err(sql)?;
@@ -65,7 +65,10 @@ pub(crate) fn search(
             next_cursor: None,
             total: HitTotal::default(),
             coverage,
-            note: Some("The library has no transcripts that the filters include".to_owned()),
+            note: Some(match request.filter == LibraryFilter::default() {
+                true => "The library has no transcripts".to_owned(),
+                false => "The library has no transcripts that the filters include".to_owned(),
+            }),
         };
         return Ok((page, None));
     };
@@ -77,20 +80,23 @@ pub(crate) fn search(
         SearchGroup::Moment => {
             let page = ranking.moments.iter().skip(offset).take(limit);
             let hits = page.map(|it| Ok(shown.hit(*it)?.map(HitItem::Moment)));
-            (hits.collect::<Result<Vec<_>>>()?, ranking.moments.len() > offset + limit)
+            (
+                hits.collect::<Result<Vec<_>>>()?,
+                ranking.moments.len() > offset.saturating_add(limit),
+            )
         }
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
             let page = videos.iter().skip(offset).take(limit);
             let hits = page.map(|it| Ok(shown.video(it)?.map(HitItem::Video)));
-            (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset + limit)
+            (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset.saturating_add(limit))
         }
     };
     let items = items.into_iter().flatten().collect();
-    let note = ranking
-        .moments
-        .is_empty()
-        .then(|| format!("No match in the {} videos that the filters include", coverage.videos));
+    let note = ranking.moments.is_empty().then(|| match coverage.videos {
+        1 => "No match in the one video that was searched".to_owned(),
+        videos => format!("No match in the {videos} videos that were searched"),
+    });
     let next = has_more.then_some(Cursor { last, offset: offset + limit });
     let page = HitPage { items, next_cursor: None, total: ranking.total, coverage, note };
     Ok((page, next))
@@ -219,11 +225,14 @@ fn all_postings(
             break;
         }
     }
+    // FTS5 reads all places of a prefix also for a single transcript.
+    let is_first: HashSet<i64> = first.iter().map(|it| it.transcript).collect();
     for (clause, rows) in clauses.iter().zip(&mut rows) {
-        for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix && !it.is_phrase())
-        {
-            let all = reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default();
-            let is_first: HashSet<i64> = first.iter().map(|it| it.transcript).collect();
+        for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix) {
+            let all = match atom.is_phrase() {
+                true => reader.phrase_everywhere(atom)?,
+                false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
+            };
             rows.extend(all.into_iter().filter(|(row, _)| is_first.contains(&transcript_of(*row))));
         }
     }
@@ -269,11 +278,13 @@ fn boost(reader: &Reader, clauses: &[Clause], scored: &mut [Scored]) -> Result<(
         for transcript in reader.transcripts(&text).map_err(sql)? {
             *titles.entry(transcript).or_default() += part;
         }
+        let mut in_chapter = HashSet::new();
         for atom in clause.atoms.iter().filter(|it| !it.is_phrase()) {
             let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_PLACES).map_err(sql)?;
-            for (row, _) in rows.unwrap_or_default() {
-                *chapters.entry(row).or_default() = part;
-            }
+            in_chapter.extend(rows.unwrap_or_default().into_iter().map(|(row, _)| row));
+        }
+        for row in in_chapter {
+            *chapters.entry(row).or_default() += part;
         }
     }
     for it in scored {

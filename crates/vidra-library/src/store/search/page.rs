@@ -94,15 +94,12 @@ fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<H
         let excerpt = Excerpt { transcript, layout, clauses, context: request.context };
         return excerpt.moment(passage);
     }
-    let clauses = &request.query.clauses;
+    let (fields, clauses) = (request.fields, &request.query.clauses);
     let description = || {
-        let description = &transcript.description;
-        request
-            .fields
-            .description
-            .then(|| marked(place.video_id, "description", description, clauses))
+        let text = fields.description.then_some(&transcript.description)?;
+        marked(place.video_id, "description", text, clauses, true)
     };
-    marked(place.video_id, "title", &place.title, clauses).or_else(|| description().flatten())
+    marked(place.video_id, "title", &place.title, clauses, fields.title).or_else(description)
 }
 
 /// The columns of [`read_place`].

@@ -2,17 +2,19 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use vidra::Result;
 use vidra::transcript::FullTranscript;
 
+use super::DEADLINE;
 use super::candidates::{Condition, Track};
 use super::expression;
 use crate::passage::{PassageStart, read_layout};
 use crate::search::{Atom, Clause, Passage, Postings};
-use crate::store::error::sql;
+use crate::store::error::{search_timed_out, sql};
 use crate::store::index::PASSAGE_BITS;
 use crate::store::transcripts::{PACKED, packed};
 
@@ -31,6 +33,8 @@ pub(super) struct Reader<'a> {
     pub(super) connection: &'a Connection,
     pub(super) index: i64,
     pub(super) last: i64,
+    /// SQLite is interrupted after the deadline, but work between two statements is not.
+    deadline: Instant,
     /// The passages of phrases that were read.
     phrases: RefCell<HashMap<Atom, Postings>>,
 }
@@ -47,7 +51,15 @@ pub(super) fn passage_of(row: i64) -> usize {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(connection: &'a Connection, index: i64, last: i64) -> Self {
-        Self { connection, index, last, phrases: RefCell::default() }
+        let deadline = Instant::now() + DEADLINE;
+        Self { connection, index, last, deadline, phrases: RefCell::default() }
+    }
+
+    /// # Errors
+    ///
+    /// [`Reason::SearchTimedOut`](vidra::Reason::SearchTimedOut) after the deadline.
+    fn check_deadline(&self) -> Result<()> {
+        if Instant::now() < self.deadline { Ok(()) } else { Err(search_timed_out()) }
     }
 
     /// The tracks whose rows match an expression.
@@ -127,6 +139,7 @@ impl<'a> Reader<'a> {
     pub(super) fn one_by_one(&self, atom: &Atom, among: &[Track]) -> Result<Postings> {
         let mut all = vec![];
         for track in among {
+            self.check_deadline()?;
             all.extend(self.phrase(atom, Some(track.transcript), usize::MAX)?.unwrap_or_default());
         }
         Ok(summed(all))
@@ -149,10 +162,12 @@ impl<'a> Reader<'a> {
         let (mut found, mut places): (Postings, usize) = (vec![], 0);
         while let Some(row) = rows.next()? {
             let row: i64 = row.get(0)?;
+            if transcript_of(row) > self.last {
+                continue;
+            }
             places += 1;
             match found.last_mut() {
                 _ if places > most => return Ok(None),
-                _ if transcript_of(row) > self.last => {}
                 Some((last, count)) if *last == row => *count += 1,
                 _ => found.push((row, 1)),
             }
@@ -228,6 +243,7 @@ impl<'a> Reader<'a> {
         &self,
         number: i64,
     ) -> Result<Option<(FullTranscript, Vec<PassageStart>)>> {
+        self.check_deadline()?;
         let query = format!(
             "SELECT {PACKED}, starts FROM transcripts JOIN search_layouts_{} ON transcript = number WHERE number = ?",
             self.index

@@ -19,12 +19,11 @@ pub(crate) fn videos(
 ) -> Result<Vec<LibraryVideo>> {
     let condition = Condition::new(connection, filter)?;
     let order = if sort == SearchSort::Oldest { "ASC" } else { "DESC" };
-    // SQLite takes the other columns from the row with the minimum.
     let query = format!(
-        "SELECT {PLACE}, t.transcript, min(t.kind), t.duration, t.words, it.is_auto_generated, it.translated_from, it.stored_at
+        "SELECT {PLACE}, t.transcript, t.duration, t.words, it.is_auto_generated, it.translated_from, it.stored_at
         FROM search_tracks AS t JOIN transcripts AS it ON it.number = t.transcript
             LEFT JOIN videos ON videos.id = t.video
-        WHERE {} GROUP BY t.video
+        WHERE {}
         ORDER BY t.published_at IS NULL, t.published_at {order}, t.transcript LIMIT ? OFFSET ?",
         condition.sql
     );
