@@ -199,8 +199,14 @@ async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failu
     if as_json {
         print_json(&check)?;
     }
-    let Check { transcripts, damaged, faults, renewed_items, .. } = check;
-    faults.iter().for_each(|fault| print_error(fault));
+    let Check { transcripts, damaged, faults, index_faults, renewed_items, .. } = check;
+    faults.iter().chain(&index_faults).for_each(|fault| print_error(fault));
+    if !index_faults.is_empty() {
+        print_error(match repair {
+            true => "the search index was built again",
+            false => "--repair builds the search index again",
+        });
+    }
     if !as_json {
         let counts = format!("{transcripts} transcripts, {} damaged", damaged.len());
         let repaired = match repair && !damaged.is_empty() {
@@ -212,7 +218,7 @@ async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failu
     if !damaged.is_empty() && !repair {
         print_error(&format!("damaged: {}; --repair removes them", damaged.join(", ")));
     }
-    let is_good = faults.is_empty() && (damaged.is_empty() || repair);
+    let is_good = faults.is_empty() && ((damaged.is_empty() && index_faults.is_empty()) || repair);
     if is_good { Ok(()) } else { Err(Failure::Reported(Exit::Missing)) }
 }
 

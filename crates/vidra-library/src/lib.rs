@@ -16,7 +16,7 @@
 //! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
 //! - `transcript`: the text of a stored transcript
 //! - `search`: the models of searches: queries, filters, hits, their order
-//! - `passage`: captions as passages of the index, and the places of words in them
+//! - `passage`: captions as passages of the index, and the positions of words in them
 //! - `segment`: text as tokens of the index
 //! - `collection`: the models of collections: requests, coverage, schedules
 //! - `job`: the models of jobs: requests, states, items, events
@@ -48,7 +48,7 @@ pub use library::{
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
 pub use search::{
-    Hit, HitItem, HitMoment, HitPage, HitTotal, LibraryFilter, LibraryVideo, Period,
+    Hit, HitItem, HitMoment, HitPage, HitTotal, HitVideo, LibraryFilter, LibraryVideo, Period,
     SearchCoverage, SearchFields, SearchGroup, SearchSort, TextQuery, TextSearch, Trend, Trends,
     VideoHit,
 };

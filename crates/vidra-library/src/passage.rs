@@ -1,4 +1,4 @@
-//! The captions of a transcript as passages for the index, and the places in them where words were said.
+//! The captions of a transcript as passages for the index, and the positions of words in them.
 //!
 //! A passage has about 100 tokens, and ends between two captions. Passages do not overlap, so that every word is counted
 //! once. A phrase that goes from one passage to the next is found by their seam: the tokens on both sides of the border.
@@ -38,7 +38,7 @@ pub(crate) const AFTER: char = 'a';
 
 /// A token of joined captions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spoken {
+pub(crate) struct SpokenToken {
     pub(crate) text: String,
     /// Its bytes in the joined text.
     pub(crate) range: Range<usize>,
@@ -94,10 +94,10 @@ impl Speech {
         });
     }
 
-    pub(crate) fn tokens(&self) -> Vec<Spoken> {
+    pub(crate) fn tokens(&self) -> Vec<SpokenToken> {
         let mut tokens = vec![];
         self.each_token(|token, cue| {
-            tokens.push(Spoken {
+            tokens.push(SpokenToken {
                 text: token.text.to_owned(),
                 range: token.range(),
                 head_end: token.in_run.map(|it| it.head_end),
@@ -227,8 +227,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether the caption would make the passage longer than it should be by more than it is short now. Its bytes
-    /// estimate its tokens.
+    /// Whether the caption would make the passage longer than it should be by more than it is short now. Its words
+    /// or characters estimate its tokens.
     fn next_is_long(&self, cue: usize) -> bool {
         let text = self.cues.get(cue).map_or("", |cue| &cue.text);
         let tokens = match text.chars().next().is_some_and(is_continuous) {

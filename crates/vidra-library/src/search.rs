@@ -7,12 +7,11 @@ mod period;
 mod query;
 mod rank;
 
-pub(crate) use excerpt::{Excerpt, Passage, marked};
+pub(crate) use excerpt::{Excerpt, Passage, field_moment};
 pub use filter::{LibraryFilter, SearchFields, SearchGroup, SearchSort, TextSearch};
-pub(crate) use hit::Place;
 pub use hit::{
-    Hit, HitItem, HitMoment, HitPage, HitTotal, LibraryVideo, SearchCoverage, Trend, Trends,
-    VideoHit,
+    Hit, HitItem, HitMoment, HitPage, HitTotal, HitVideo, LibraryVideo, SearchCoverage, Trend,
+    Trends, VideoHit,
 };
 pub use period::Period;
 pub use query::TextQuery;

@@ -23,7 +23,7 @@ pub(crate) const VERSION: i64 = 1;
 /// The longest token in characters. The rest of a longer word is ignored.
 const MAX_LENGTH: usize = 64;
 
-/// A token and its place in the text.
+/// A token and its position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     /// The folded text.
@@ -32,11 +32,11 @@ pub(crate) struct Token<'a> {
     pub(crate) start: usize,
     /// The byte after the token. For a pair, the byte after its second character.
     pub(crate) end: usize,
-    /// The place of a token in a run of a script without spaces. `None` for a word.
+    /// The position of a token in a run of a script without spaces. `None` for a word.
     pub(crate) in_run: Option<InRun>,
 }
 
-/// The place of a token in a run of a script without spaces.
+/// The position of a token in a run of a script without spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InRun {
     /// The byte after the first character of the token.
@@ -78,15 +78,15 @@ fn emit_run(
     emit: &mut impl FnMut(Token<'_>),
 ) {
     let characters = run_characters(&text[range.clone()]);
-    let place = |span: &Range<usize>| (range.start + span.start, range.start + span.end);
+    let bytes = |span: &Range<usize>| (range.start + span.start, range.start + span.end);
     for (index, (character, span)) in characters.iter().enumerate() {
         buffer.clear();
         buffer.push(*character);
-        let (start, head_end) = place(span);
+        let (start, head_end) = bytes(span);
         let next = characters.get(index + 1);
         let end = next.map_or(head_end, |(next, span)| {
             buffer.push(*next);
-            place(span).1
+            bytes(span).1
         });
         let in_run = InRun { head_end, is_last: next.is_none() };
         emit(Token { text: buffer, start, end, in_run: Some(in_run) });

@@ -15,6 +15,7 @@ mod media_types;
 mod parameters;
 mod patterns;
 mod playlist;
+mod query_parameters;
 mod redirects;
 mod region;
 mod responder;

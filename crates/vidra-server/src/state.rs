@@ -34,7 +34,7 @@ pub(crate) struct AppState {
     /// The connections with which each caller follows jobs.
     followers: Arc<Slots<CallerId>>,
     /// The searches that each caller runs.
-    searches: Arc<Slots<CallerId>>,
+    searches: Arc<Slots<Option<CallerId>>>,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<RefreshBudget>,
     /// Budgets and usage of callers, which may have a file.
@@ -109,8 +109,8 @@ impl AppState {
         self.followers.take(caller, FOLLOWERS_PER_CALLER)
     }
 
-    /// Takes a slot for a search in the library.
-    pub(crate) fn search_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
+    /// Takes a slot for a search in the library. All callers of this machine without keys are one caller.
+    pub(crate) fn search_slot(&self, caller: Option<CallerId>) -> Option<Slot<Option<CallerId>>> {
         self.searches.take(caller, SEARCHES_PER_CALLER)
     }
 

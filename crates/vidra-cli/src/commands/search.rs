@@ -8,7 +8,7 @@ use super::pages::PageArgs;
 use super::{CommandContext, Common, Kind, Wanted};
 use crate::database::DatabaseArgs;
 use crate::failure::Failure;
-use crate::output::hits::{self, Hits, TrendsView};
+use crate::output::hits::{self, HitView, TrendsView};
 use crate::output::{Form, read};
 use crate::service::RestRequest;
 use crate::values::{count_in, date, words_of};
@@ -155,7 +155,7 @@ pub(super) async fn list(
 ) -> Result<(), Failure> {
     let part = PageArgs { summary: Some(summary), ..part.clone() };
     let (wanted, ids) = (Wanted::new(Kind::NoId, 0), [String::new()]);
-    let shown: fn(&[Hits], Option<usize>) -> String = hits::hits;
+    let shown: fn(&[HitView], Option<usize>) -> String = hits::hits;
     context.pages(wanted, &ids, true, &part, |_| request.clone(), shown).await
 }
 

@@ -1,4 +1,4 @@
-//! Hits of searches and trends as text for people.
+//! HitView of searches and trends as text for people.
 
 use serde::Deserialize;
 use vidra::format::clock;
@@ -10,7 +10,7 @@ use crate::terminal::{FAINT, LINK, MATCH, TITLE, clean, one_line, styled, wrappe
 /// A hit, as the service sends it: a moment, or a video with its best moments.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Hits {
+pub(crate) struct HitView {
     video_id: String,
     title: String,
     channel: String,
@@ -35,8 +35,8 @@ struct MomentView {
     highlights: Vec<[usize; 2]>,
 }
 
-/// The hits, each with its time, its text and its link. Hits of one video that follow each other have one heading.
-pub(crate) fn hits(all: &[Hits], width: Option<usize>) -> String {
+/// The hits, each with its time, its text and its link. HitView of one video that follow each other have one heading.
+pub(crate) fn hits(all: &[HitView], width: Option<usize>) -> String {
     let mut text = String::new();
     let mut last = None;
     for hit in all {
@@ -61,7 +61,7 @@ pub(crate) fn hits(all: &[Hits], width: Option<usize>) -> String {
     text
 }
 
-fn heading(hit: &Hits) -> String {
+fn heading(hit: &HitView) -> String {
     let date = hit.published_at.as_deref().map(|at| at.get(..10).unwrap_or(at).to_owned());
     let rest = joined(&[one_line(&hit.channel), date.unwrap_or_default(), hit.lang.clone()]);
     let title = if hit.title.is_empty() { &hit.video_id } else { &hit.title };
@@ -69,13 +69,13 @@ fn heading(hit: &Hits) -> String {
 }
 
 fn shown(moment: &MomentView, width: Option<usize>) -> String {
-    let place = match &moment.field {
+    let label = match &moment.field {
         Some(field) => field.clone(),
         None => clock(moment.start as u64),
     };
     let chapter = moment.chapter.as_deref().map(one_line).unwrap_or_default();
     let text = wrapped(&emphasised(moment), width, "    ");
-    format!("  {}\n{text}\n    {}\n", joined(&[place, chapter]), styled(LINK, &moment.url))
+    format!("  {}\n{text}\n    {}\n", joined(&[label, chapter]), styled(LINK, &moment.url))
 }
 
 /// The text with its words in bold.

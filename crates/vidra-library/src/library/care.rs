@@ -41,16 +41,18 @@ impl Library {
         self.database().read(move |it| maintenance::job_figures(it, now)).await
     }
 
-    /// Checks the structure of the file and the checksum of every text. With `repair` it removes damaged texts, and
-    /// makes the items that had them pending.
+    /// Checks the structure of the file, the search index, and the checksum of every text. With `repair` it builds a
+    /// faulty index again, removes damaged texts, and makes the items that had them pending.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn check(&self, repair: bool) -> Result<Check> {
         let check = |it: &_| maintenance::check_structure(it).map_err(jobs::error);
-        let faults = self.database().long_read(check).await?;
-        let mut check = Check { faults, ..Check::default() };
+        let mut check = self.database().long_read(check).await?;
+        if repair && !check.index_faults.is_empty() {
+            self.reindex(|_| ()).await?;
+        }
         let mut after = 0;
         loop {
             let page = move |it: &_| maintenance::check_texts(it, after, PAGE);

@@ -10,15 +10,20 @@ use super::Library;
 use super::cursor::{read_cursor, write_cursor};
 use crate::passage::IndexRows;
 use crate::search::{HitPage, LibraryFilter, LibraryVideo, Period, SearchSort, TextSearch, Trends};
-use crate::store::index::{self, IndexWork};
+use crate::store::collections;
+use crate::store::index;
+use crate::store::index::build::{self, IndexWork};
 use crate::store::search::{self, Cursor, DEADLINE};
-use crate::store::{collections, transcripts};
 
 /// The most searches that run, or wait for others.
 const MOST_PENDING: usize = 64;
 
-/// How many transcripts one step adds to an index.
-const STEP: usize = 50;
+/// How many bytes of texts one step adds to an index: several hours of speech, which take about a tenth of a second.
+const STEP_BYTES: u64 = 2 << 20;
+
+/// How often the segments of an index are merged so that no token of deleted text is left. The second time removes what
+/// was deleted while a merge was running.
+const MERGE_ROUNDS: usize = 2;
 
 /// Counts a search as long as it runs or waits.
 struct Pending(Arc<AtomicUsize>);
@@ -27,6 +32,15 @@ impl Drop for Pending {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+fn read(list: &str, cursor: &str) -> Result<Cursor> {
+    let [last, offset] = read_cursor(list, cursor)?;
+    Ok(Cursor { last, offset: usize::try_from(offset).unwrap_or(usize::MAX) })
+}
+
+fn written(list: &str, cursor: Cursor) -> String {
+    write_cursor(list, [cursor.last, cursor.offset as i64])
 }
 
 impl Library {
@@ -45,18 +59,11 @@ impl Library {
         limit: usize,
     ) -> Result<HitPage> {
         let list = format!("search {request:?}");
-        let cursor = match cursor {
-            Some(cursor) => {
-                let [last, offset] = read_cursor(&list, cursor)?;
-                Some(Cursor { last, offset: usize::try_from(offset).unwrap_or(usize::MAX) })
-            }
-            None => None,
-        };
+        let cursor = cursor.map(|it| read(&list, it)).transpose()?;
         let request = request.clone();
-        let read = move |it: &_| search::search(it, &request, cursor, limit);
-        let (page, next) = self.run_search(read).await?;
-        let next_cursor = next.map(|it| write_cursor(&list, [it.last, it.offset as i64]));
-        Ok(HitPage { next_cursor, ..page })
+        let page = move |it: &_| search::search(it, &request, cursor, limit);
+        let (page, next) = self.run_search(page).await?;
+        Ok(HitPage { next_cursor: next.map(|it| written(&list, it)), ..page })
     }
 
     /// Counts how often something was said in each period.
@@ -82,24 +89,27 @@ impl Library {
         limit: usize,
     ) -> Result<(Vec<LibraryVideo>, Option<String>)> {
         let list = format!("videos {filter:?} {sort:?}");
-        let [offset] = cursor.map_or(Ok([0]), |cursor| read_cursor(&list, cursor))?;
-        let (filter, offset) = (filter.clone(), usize::try_from(offset).unwrap_or(usize::MAX));
-        let read = move |it: &_| search::videos(it, &filter, sort, offset, limit + 1);
-        let mut videos = self.run_search(read).await?;
-        let has_more = videos.len() > limit;
-        videos.truncate(limit);
-        let next = has_more.then(|| write_cursor(&list, [(offset + limit) as i64]));
-        Ok((videos, next))
+        let cursor = cursor.map(|it| read(&list, it)).transpose()?;
+        let filter = filter.clone();
+        let page = move |it: &_| search::videos(it, &filter, sort, cursor, limit);
+        let (videos, next) = self.run_search(page).await?;
+        Ok((videos, next.map(|it| written(&list, it))))
     }
 
-    /// The id of a channel whose handle is a source of a collection. `None` if there is none.
+    /// The id of a channel whose handle is a source of a collection, of this owner if there is one. `None` if no
+    /// collection has it.
     ///
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`].
-    pub async fn known_channel(&self, handle: &Handle) -> Result<Option<ChannelId>> {
-        let handle = handle.to_string();
-        let id = self.database().read(move |it| collections::known_channel(it, &handle)).await?;
+    pub async fn known_channel(
+        &self,
+        handle: &Handle,
+        owner: Option<&str>,
+    ) -> Result<Option<ChannelId>> {
+        let (handle, owner) = (handle.to_string(), owner.map(str::to_owned));
+        let known = move |it: &_| collections::known_channel(it, &handle, owner.as_deref());
+        let id = self.database().read(known).await?;
         Ok(id.and_then(|id| ChannelId::parse(&id).ok()))
     }
 
@@ -127,7 +137,8 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`].
     pub async fn reindex(&self, progress: impl FnMut(u64)) -> Result<u64> {
-        self.database().write(index::begin).await?;
+        self.remove_unused_indexes().await?;
+        self.database().write(build::begin).await?;
         self.complete_index(progress).await
     }
 
@@ -148,30 +159,31 @@ impl Library {
 
     /// Adds a few transcripts to an index that does not have all of them. `None` if there is nothing left to do.
     async fn extend_index(&self, after: i64) -> Result<Option<IndexStep>> {
-        let index = match self.database().read(index::work).await? {
+        let index = match self.database().read(build::work).await? {
             None => return Ok(None),
-            Some(IndexWork::Begin) => {
-                self.database().write(index::begin).await?;
+            Some(IndexWork::Remove) => {
+                self.remove_unused_indexes().await?;
                 return Ok(Some(IndexStep { added: 0, last: 0 }));
             }
-            Some(IndexWork::Build { index }) => index.number,
+            Some(IndexWork::Begin) => {
+                self.database().write(build::begin).await?;
+                return Ok(Some(IndexStep { added: 0, last: 0 }));
+            }
+            Some(IndexWork::Build { index }) => index,
         };
-        let read = move |it: &_| {
-            let numbers = index::missing(it, index, after, STEP)?;
-            numbers.into_iter().map(|number| transcripts::text_of(it, number)).collect()
-        };
-        let texts: Vec<Option<transcripts::StoredText>> = self.database().read(read).await?;
-        let Some(last) = texts.iter().flatten().map(|it| it.number).max() else {
+        let missing = move |it: &_| build::missing(it, index, after, STEP_BYTES);
+        let texts = self.database().read(missing).await?;
+        let Some((last, _)) = texts.last() else {
             // Transcripts before `after` can be missing too.
-            let activate = move |it: &_| index::activate(it, index);
-            let is_complete = self.database().write(activate).await?;
-            return Ok((!is_complete).then_some(IndexStep { added: 0, last: 0 }));
+            self.database().write(move |it| build::activate(it, index)).await?;
+            return Ok(Some(IndexStep { added: 0, last: 0 }));
         };
+        let last = *last;
         let segment = move || {
-            let each = texts.into_iter().flatten().map(|it| {
-                let transcript = it.text.searched().ok();
+            let each = texts.into_iter().map(|(number, text)| {
+                let transcript = text.searched().ok();
                 let rows = transcript.as_ref().map(IndexRows::new).unwrap_or_default();
-                (it.number, it.text.checksum, transcript.map(|it| it.info), rows)
+                (number, text.checksum, transcript.map(|it| it.info), rows)
             });
             Ok(each.collect::<Vec<_>>())
         };
@@ -180,7 +192,7 @@ impl Library {
         let write = move |it: &_| {
             rows.iter().try_for_each(|(number, checksum, info, rows)| {
                 let text = info.as_ref().map(|info| (info, rows, *checksum));
-                index::add_missing(it, index, *number, text)
+                build::add_missing(it, index, *number, text)
             })
         };
         self.database().write(write).await?;
@@ -189,10 +201,18 @@ impl Library {
 
     /// Merges the index, so that no token of deleted text is left in it. Each step is a short transaction.
     pub(super) async fn merge_index(&self) -> Result<()> {
-        let mut is_first = true;
-        while self.database().write(move |it| index::merge(it, is_first)).await? {
-            is_first = false;
+        self.remove_unused_indexes().await?;
+        for _ in 0..MERGE_ROUNDS {
+            let mut is_first = true;
+            while self.database().write(move |it| index::merge(it, is_first)).await? {
+                is_first = false;
+            }
         }
+        Ok(())
+    }
+
+    async fn remove_unused_indexes(&self) -> Result<()> {
+        while self.database().write(build::remove_unused).await? {}
         Ok(())
     }
 }

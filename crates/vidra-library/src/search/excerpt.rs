@@ -6,7 +6,7 @@ use vidra::transcript::{Cue, FullTranscript};
 use vidra::{Seconds, VideoId};
 
 use super::{Clause, HitMoment};
-use crate::passage::{PassageStart, Speech, Spoken, chapter_at};
+use crate::passage::{PassageStart, Speech, SpokenToken, chapter_at};
 
 /// The most captions of an excerpt on each side of its moment.
 const MOST_CUES: usize = 200;
@@ -14,9 +14,9 @@ const MOST_CUES: usize = 200;
 /// The most characters of a description around a word.
 const DESCRIPTION: usize = 200;
 
-/// A place where a clause matches.
+/// A match of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
+struct ClauseMatch {
     clause: usize,
     /// The index of its first token, and the one after its last.
     start: usize,
@@ -28,7 +28,7 @@ struct Found {
 /// The tokens of a passage, and those of the next one, in which its last phrase can end.
 #[derive(Debug)]
 pub(crate) struct Passage {
-    tokens: Vec<Spoken>,
+    tokens: Vec<SpokenToken>,
     /// The number of tokens of the passage itself. Only a match that begins there belongs to it.
     own: usize,
     /// The index of the first caption.
@@ -46,7 +46,7 @@ impl Passage {
         tokens.drain(..start.token.min(tokens.len()));
         let own = match own_end {
             Some(next) => {
-                let is_before = |it: &Spoken| start.cue + it.cue < next.cue;
+                let is_before = |it: &SpokenToken| start.cue + it.cue < next.cue;
                 let before = tokens.iter().filter(|it| is_before(it)).count();
                 // The tokens of the next passage's first caption that belong to this one.
                 let skipped = if next.cue == start.cue { start.token } else { 0 };
@@ -62,22 +62,22 @@ impl Passage {
         self.found(clauses).len()
     }
 
-    fn found(&self, clauses: &[Clause]) -> Vec<Found> {
+    fn found(&self, clauses: &[Clause]) -> Vec<ClauseMatch> {
         let mut found = matches(&self.tokens, clauses);
         found.retain(|it| it.start < self.own);
         found
     }
 }
 
-/// The places where the clauses match, in order.
-fn matches(tokens: &[Spoken], clauses: &[Clause]) -> Vec<Found> {
+/// The matches of the clauses, in order.
+fn matches(tokens: &[SpokenToken], clauses: &[Clause]) -> Vec<ClauseMatch> {
     let mut found = vec![];
     for start in 0..tokens.len() {
         for (clause, it) in clauses.iter().enumerate() {
             for atom in it.atoms.iter().filter(|it| !it.is_title) {
                 if atom.matches_at(tokens, start) {
                     let (end, is_open) = (start + atom.tokens.len(), atom.is_prefix);
-                    found.push(Found { clause, start, end, is_open });
+                    found.push(ClauseMatch { clause, start, end, is_open });
                 }
             }
         }
@@ -85,8 +85,8 @@ fn matches(tokens: &[Spoken], clauses: &[Clause]) -> Vec<Found> {
     found
 }
 
-/// The shortest part of the places that has every clause of them.
-fn shortest(found: &[Found], clauses: usize) -> Option<Range<usize>> {
+/// The shortest range of tokens with a match of every clause that has any.
+fn shortest(found: &[ClauseMatch], clauses: usize) -> Option<Range<usize>> {
     let mut counts = vec![0_usize; clauses];
     let present = (0..clauses).filter(|clause| found.iter().any(|it| it.clause == *clause)).count();
     let (mut covered, mut first, mut best) = (0, 0, None::<(usize, Range<usize>)>);
@@ -164,7 +164,7 @@ fn end_of(cues: &[Cue], index: usize) -> u64 {
 
 /// The moment of a hit in a title or a description. `None` if nothing matches there. Words without `title:` count only if
 /// `includes_plain`.
-pub(crate) fn marked(
+pub(crate) fn field_moment(
     video: VideoId,
     field: &'static str,
     text: &str,
@@ -220,7 +220,7 @@ fn around(text: &str, at: usize) -> &str {
 }
 
 /// The matches as ranges of characters, in order and without overlap.
-fn highlights(text: &str, tokens: &[Spoken], found: &[Found]) -> Vec<[usize; 2]> {
+fn highlights(text: &str, tokens: &[SpokenToken], found: &[ClauseMatch]) -> Vec<[usize; 2]> {
     let mut ranges: Vec<Range<usize>> = found
         .iter()
         .map(|it| {

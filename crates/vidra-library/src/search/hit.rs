@@ -14,7 +14,7 @@ use crate::job::{iso, optional_iso};
 pub struct Hit {
     /// The video.
     #[serde(flatten)]
-    pub place: Place,
+    pub video: HitVideo,
     /// The moment.
     #[serde(flatten)]
     pub moment: HitMoment,
@@ -28,7 +28,7 @@ pub struct Hit {
 pub struct VideoHit {
     /// The video.
     #[serde(flatten)]
-    pub place: Place,
+    pub video: HitVideo,
     /// The number of moments of the video.
     pub moment_count: u64,
     /// The best moments, at most three.
@@ -40,7 +40,7 @@ pub struct VideoHit {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Place {
+pub struct HitVideo {
     /// The video's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
     pub video_id: VideoId,
@@ -207,7 +207,7 @@ pub struct Trend {
 pub struct LibraryVideo {
     /// The video, and the track that is searched.
     #[serde(flatten)]
-    pub place: Place,
+    pub video: HitVideo,
     /// A link to the video.
     #[cfg_attr(
         feature = "openapi",

@@ -22,7 +22,7 @@ impl Period {
         [("month", Self::Month), ("week", Self::Week), ("year", Self::Year)];
 
     /// The name of the period of a time in UTC. Names are in the order of their periods.
-    pub(crate) fn of(self, at: Timestamp) -> String {
+    pub(crate) fn label(self, at: Timestamp) -> String {
         let date = at.to_zoned(TimeZone::UTC).date();
         match self {
             Self::Month => format!("{:04}-{:02}", date.year(), date.month()),
@@ -48,7 +48,7 @@ mod tests {
         ];
         for (at, month, week, year) in table {
             let at: Timestamp = at.parse().unwrap();
-            let found = Period::ALL.map(|(_, period)| period.of(at));
+            let found = Period::ALL.map(|(_, period)| period.label(at));
             assert_eq!(found, [month, week, year]);
         }
     }

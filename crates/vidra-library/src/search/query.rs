@@ -2,7 +2,7 @@
 
 use vidra::{Error, Result};
 
-use crate::passage::Spoken;
+use crate::passage::SpokenToken;
 use crate::segment::{is_continuous, segment};
 
 /// The longest query in characters.
@@ -52,7 +52,7 @@ pub(crate) struct Atom {
 
 impl Atom {
     /// Whether it matches the tokens that begin at `at`.
-    pub(crate) fn matches_at(&self, tokens: &[Spoken], at: usize) -> bool {
+    pub(crate) fn matches_at(&self, tokens: &[SpokenToken], at: usize) -> bool {
         let Some(found) = tokens.get(at..at + self.tokens.len()) else { return false };
         let last = self.tokens.len() - 1;
         self.tokens.iter().zip(found).enumerate().all(|(index, (wanted, token))| {
@@ -64,12 +64,47 @@ impl Atom {
     }
 
     /// Whether the tokens contain it.
-    pub(crate) fn is_in(&self, tokens: &[Spoken]) -> bool {
+    pub(crate) fn is_in(&self, tokens: &[SpokenToken]) -> bool {
         (0..tokens.len()).any(|at| self.matches_at(tokens, at))
     }
 
     pub(crate) fn is_phrase(&self) -> bool {
         self.tokens.len() > 1
+    }
+}
+
+/// The part before an `OR`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    None,
+    Word,
+    Excluded,
+}
+
+/// The size of a query so far.
+#[derive(Debug, Default)]
+struct QuerySize {
+    atoms: usize,
+    tokens: usize,
+    prefixes: usize,
+}
+
+impl QuerySize {
+    fn add(&mut self, atom: &Atom) -> Result<(), String> {
+        self.atoms += 1;
+        self.tokens += atom.tokens.len();
+        // A single character of a script without spaces is no beginning of a word.
+        let is_word = !atom.tokens.last().is_some_and(|it| it.starts_with(is_continuous));
+        self.prefixes += usize::from(atom.is_prefix && is_word);
+        let bounds = [
+            (self.atoms, MAX_ATOMS, "words and phrases"),
+            (self.tokens, MAX_TOKENS, "words"),
+            (self.prefixes, MAX_PREFIXES, "beginnings of words"),
+        ];
+        match bounds.iter().find(|(count, most, _)| count > most) {
+            Some((_, most, what)) => Err(format!("a query has at most {most} {what}")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -84,7 +119,7 @@ impl TextQuery {
     ///
     /// # Errors
     ///
-    /// [`Reason::InvalidInput`](vidra::Reason::InvalidInput), with the position of each fault in characters from 1.
+    /// [`Reason::InvalidInput`](vidra::Reason::InvalidInput), with the position of the first fault in characters from 1.
     pub fn parse(text: &str) -> Result<Self> {
         Self::read(text).map_err(|fault| {
             let message = format!("The query is not valid: {fault}");
@@ -93,11 +128,11 @@ impl TextQuery {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let length = text.chars().count();
+        let characters: Vec<char> = text.chars().collect();
+        let length = characters.len();
         if length > MAX_LENGTH {
             return Err(format!("must have at most {MAX_LENGTH} characters, and has {length}"));
         }
-        let characters: Vec<char> = text.chars().collect();
         let mut parts = vec![];
         let mut at = 0;
         while at < characters.len() {
@@ -109,66 +144,47 @@ impl TextQuery {
             parts.push(part);
             at = end;
         }
-        let query = Self::combined(parts)?;
-        query.check_bounds()?;
-        Ok(query)
+        Self::combined(parts)
     }
 
     fn combined(parts: Vec<Part>) -> Result<Self, String> {
         let mut query = Self { clauses: vec![], excluded: vec![] };
-        // The position of an OR that still needs its second side, and whether the last part can be its first side.
-        let (mut pending, mut has_left) = (None, false);
+        let mut size = QuerySize::default();
+        // The position of an OR that still needs its second side.
+        let mut pending = None;
+        let mut last = Side::None;
         for part in parts {
             match part {
-                Part::Or { position } if pending.is_some() || !has_left => {
+                Part::Or { position } if last == Side::Excluded => {
+                    return Err(format!("position {position}: OR cannot be combined with -"));
+                }
+                Part::Or { position } if pending.is_some() || last == Side::None => {
                     return Err(format!("position {position}: OR needs a word on both sides"));
                 }
                 Part::Or { position } => pending = Some(position),
+                // Signs without a letter, such as the & of R & B.
+                Part::Atom { atom: None, .. } => {}
                 Part::Atom { is_excluded: true, position, .. } if pending.is_some() => {
                     return Err(format!("position {position}: OR cannot be combined with -"));
                 }
-                Part::Atom { atom: Some(atom), is_excluded: true, .. } => {
-                    query.excluded.push(atom);
-                    has_left = false;
-                }
-                Part::Atom { atom: Some(atom), .. } => {
-                    match query.clauses.last_mut().filter(|_| pending.take().is_some()) {
+                Part::Atom { atom: Some(atom), is_excluded, position } => {
+                    size.add(&atom).map_err(|fault| format!("position {position}: {fault}"))?;
+                    let clause = query.clauses.last_mut().filter(|_| pending.take().is_some());
+                    match clause {
+                        _ if is_excluded => query.excluded.push(atom),
                         Some(clause) => clause.atoms.push(atom),
                         None => query.clauses.push(Clause { atoms: vec![atom] }),
                     }
-                    has_left = true;
+                    last = if is_excluded { Side::Excluded } else { Side::Word };
                 }
-                // Signs without a letter, such as the & of R&B after a space.
-                Part::Atom { atom: None, .. } => {}
             }
         }
         match pending {
             Some(position) => Err(format!("position {position}: OR needs a word on both sides")),
-            None => Ok(query),
+            None if !query.clauses.is_empty() => Ok(query),
+            None if query.excluded.is_empty() => Err("must have at least one word".to_owned()),
+            None => Err("must have a word without - before it".to_owned()),
         }
-    }
-
-    fn check_bounds(&self) -> Result<(), String> {
-        if self.clauses.is_empty() {
-            return Err(match self.excluded.is_empty() {
-                true => "must have at least one word".to_owned(),
-                false => "must have a word without - before it".to_owned(),
-            });
-        }
-        let atoms = || self.atoms().chain(&self.excluded);
-        if atoms().count() > MAX_ATOMS {
-            return Err(format!("must have at most {MAX_ATOMS} words and phrases"));
-        }
-        if atoms().map(|it| it.tokens.len()).sum::<usize>() > MAX_TOKENS {
-            return Err(format!("must have at most {MAX_TOKENS} words"));
-        }
-        // A single character of a script without spaces is no such word.
-        let is_word =
-            |it: &&Atom| !it.tokens.last().is_some_and(|it| it.starts_with(is_continuous));
-        if atoms().filter(|it| it.is_prefix).filter(is_word).count() > MAX_PREFIXES {
-            return Err(format!("must have at most {MAX_PREFIXES} beginnings of words"));
-        }
-        Ok(())
     }
 
     /// All words and phrases that are searched for.
@@ -188,13 +204,17 @@ fn part(text: &[char], start: usize) -> Result<(Part, usize), String> {
         .get(at..at + title.len())
         .is_some_and(|it| it.iter().map(char::to_ascii_lowercase).eq(title));
     at += if is_title { title.len() } else { 0 };
+    let is_dash = |at: usize| text.get(at).is_some_and(|it| DASHES.contains(it));
+    if is_title && is_dash(at) && text.get(at + 1).is_some_and(|it| !it.is_whitespace()) {
+        return Err(format!("position {}: - must be before title:", at + 1));
+    }
     if text.get(at).is_some_and(|it| QUOTES.contains(it)) {
         let end = (at + 1..text.len()).find(|index| QUOTES.contains(&text[*index]));
         let end =
             end.ok_or_else(|| format!("position {}: the quotation mark is not closed", at + 1))?;
         let phrase: String = text[at + 1..end].iter().collect();
-        let is_open = phrase.trim_end().ends_with('*');
-        let atom = atom(phrase.trim_end().trim_end_matches('*'), is_title, is_open, position)?;
+        let (plain, is_open) = without_star(&phrase, at + 1)?;
+        let atom = atom(plain, is_title, is_open, position)?;
         if atom.is_none() {
             return Err(format!("position {position}: the phrase has no word"));
         }
@@ -205,16 +225,24 @@ fn part(text: &[char], start: usize) -> Result<(Part, usize), String> {
     if word == "OR" && !is_excluded && !is_title {
         return Ok((Part::Or { position }, end));
     }
-    let plain = word.trim_end_matches('*');
-    if let Some(star) = plain.chars().position(|it| it == '*') {
-        return Err(format!("position {}: * can only be at the end of a word", at + star + 1));
-    }
-    let is_open = plain.len() < word.len();
+    let (plain, is_open) = without_star(&word, at)?;
     let found = atom(plain, is_title, is_open, position)?;
     if found.is_none() && (is_open || is_title) {
         return Err(format!("position {}: there is no word", at + 1));
     }
     Ok((Part::Atom { atom: found, is_excluded, position }, end))
+}
+
+/// The text without the `*` at its end, and whether it had one. It begins at this index of the query.
+fn without_star(text: &str, start: usize) -> Result<(&str, bool), String> {
+    let text = text.trim_end();
+    let plain = text.trim_end_matches('*');
+    match plain.chars().position(|it| it == '*') {
+        Some(star) => {
+            Err(format!("position {}: * can only be at the end of a word", start + star + 1))
+        }
+        None => Ok((plain, plain.len() < text.len())),
+    }
 }
 
 /// The atom of a word or phrase. `None` if it has no letter or digit.

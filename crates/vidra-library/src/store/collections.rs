@@ -325,8 +325,11 @@ pub(crate) fn figures(
 pub(crate) fn known_channel(
     connection: &Connection,
     handle: &str,
+    owner: Option<&str>,
 ) -> rusqlite::Result<Option<String>> {
     let query = "SELECT channel FROM collection_sources
-        WHERE kind = 'channel' AND id = ? COLLATE NOCASE AND channel IS NOT NULL LIMIT 1";
-    connection.prepare_cached(query)?.query_row([handle], |row| row.get(0)).optional()
+        WHERE kind = 'channel' AND id = ?1 COLLATE NOCASE AND channel IS NOT NULL
+            AND (?2 IS NULL OR collection IN (SELECT number FROM collections WHERE owner = ?2 AND NOT is_deleted))
+        LIMIT 1";
+    connection.prepare_cached(query)?.query_row(params![handle, owner], |row| row.get(0)).optional()
 }

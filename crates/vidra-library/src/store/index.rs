@@ -1,5 +1,7 @@
 //! The index of the library: full-text tables that are changed in the transaction that stores or removes a transcript.
 
+pub(crate) mod build;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use vidra::transcript::TranscriptInfo;
 
@@ -13,8 +15,8 @@ pub(crate) const PASSAGE_BITS: u32 = 16;
 /// less often.
 const HASH_BYTES: usize = 8 << 20;
 
-/// How many pages one step of a merge writes.
-const MERGE_PAGES: i64 = 500;
+/// How many pages one step of a merge writes, or one step of a removal deletes.
+const STEP_PAGES: i64 = 500;
 
 /// Marks the tokens of filters in the row of a transcript.
 const FILTER: char = '\u{E000}';
@@ -31,32 +33,55 @@ pub(super) fn channel_token(id: &str) -> String {
     format!("{FILTER}c{hex}")
 }
 
+/// The use of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexUse {
+    /// Searches read it.
+    Active,
+    /// It is being built, and searches will read it.
+    Next,
+    /// Searches have read it before. Its tables are being removed.
+    Former,
+}
+
 /// An index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Index {
     pub(crate) number: i64,
-    /// Whether searches use it.
-    pub(crate) is_active: bool,
+    pub(crate) use_: IndexUse,
     /// Whether this release made its tokens.
     pub(crate) is_current: bool,
 }
 
-/// Reads all indexes: the active one, and the one under construction.
+/// Reads all indexes.
 fn all(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
-    let query = "SELECT number, is_active, version FROM search_indexes ORDER BY number";
+    let query = "SELECT number, version, is_active, (SELECT number FROM search_indexes WHERE is_active) AS active
+        FROM search_indexes ORDER BY number";
     let index = |row: &rusqlite::Row| {
-        let is_current = row.get::<_, i64>(2)? == segment::VERSION;
-        Ok(Index { number: row.get(0)?, is_active: row.get(1)?, is_current })
+        let (number, is_current) = (row.get(0)?, row.get::<_, i64>(1)? == segment::VERSION);
+        let use_ = match (row.get(2)?, row.get::<_, Option<i64>>(3)?) {
+            (true, _) => IndexUse::Active,
+            (false, Some(active)) if number < active => IndexUse::Former,
+            (false, _) => IndexUse::Next,
+        };
+        Ok(Index { number, use_, is_current })
     };
     connection.prepare_cached(query)?.query_map([], index)?.collect()
 }
 
-/// The index that searches use. `None` in a new library.
-pub(crate) fn active(connection: &Connection) -> rusqlite::Result<Option<Index>> {
-    Ok(all(connection)?.into_iter().find(|it| it.is_active))
+/// The active index and the next one, to which every change is made.
+fn maintained(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
+    let mut indexes = all(connection)?;
+    indexes.retain(|it| it.use_ != IndexUse::Former);
+    Ok(indexes)
 }
 
-/// Creates the tables of a new index.
+/// The index that searches use. `None` in a new library.
+pub(crate) fn active(connection: &Connection) -> rusqlite::Result<Option<Index>> {
+    Ok(all(connection)?.into_iter().find(|it| it.use_ == IndexUse::Active))
+}
+
+/// Creates the tables of a new index: the active one, or the next one.
 fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
     let insert = "INSERT INTO search_indexes (version, is_active) VALUES (?, ?)";
     connection.execute(insert, params![segment::VERSION, is_active])?;
@@ -71,15 +96,8 @@ fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
         CREATE VIRTUAL TABLE search_instances_{number} USING fts5vocab(search_passages_{number}, instance);
         INSERT INTO search_passages_{number} (search_passages_{number}, rank) VALUES ('hashsize', {HASH_BYTES});"
     ))?;
-    Ok(Index { number, is_active, is_current: true })
-}
-
-fn drop_tables(connection: &Connection, number: i64) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!(
-        "DROP TABLE search_instances_{number};
-        DROP TABLE search_passages_{number}; DROP TABLE search_seams_{number}; DROP TABLE search_words_{number};
-        DROP TABLE search_layouts_{number}; DELETE FROM search_indexes WHERE number = {number}"
-    ))
+    let use_ = if is_active { IndexUse::Active } else { IndexUse::Next };
+    Ok(Index { number, use_, is_current: true })
 }
 
 /// Adds a stored transcript to every index, in place of its earlier text.
@@ -89,7 +107,7 @@ pub(super) fn add(
     info: &TranscriptInfo,
     rows: &IndexRows,
 ) -> rusqlite::Result<()> {
-    let indexes = all(connection)?;
+    let indexes = maintained(connection)?;
     let indexes = if indexes.is_empty() { vec![create(connection, true)?] } else { indexes };
     for index in &indexes {
         remove_rows(connection, index.number, transcript)?;
@@ -190,7 +208,7 @@ fn remove_rows(connection: &Connection, index: i64, transcript: i64) -> rusqlite
 
 /// Removes a transcript from every index. The row of the transcript must still exist.
 pub(super) fn remove(connection: &Connection, transcript: i64) -> rusqlite::Result<()> {
-    for index in all(connection)? {
+    for index in maintained(connection)? {
         remove_rows(connection, index.number, transcript)?;
     }
     let delete = "DELETE FROM search_tracks WHERE transcript = ? RETURNING video";
@@ -209,134 +227,43 @@ pub(super) fn remove_video(connection: &Connection, video: &str) -> rusqlite::Re
     numbers.into_iter().try_for_each(|number| remove(connection, number))
 }
 
-/// Begins a new index beside the active one, unless one is being built.
-pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
-    let indexes = all(connection)?;
-    if let Some(built) = indexes.iter().find(|it| !it.is_active) {
-        if built.is_current {
-            return Ok(());
-        }
-        drop_tables(connection, built.number)?;
-    }
-    create(connection, !indexes.iter().any(|it| it.is_active)).map(drop)
+/// Whether a message of SQLite names a table of an index.
+pub(super) fn is_table_in(message: &str) -> bool {
+    let tables = ["passages", "seams", "words", "layouts"];
+    tables.iter().any(|table| message.contains(&format!("search_{table}_")))
 }
 
-/// The work that an index still needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IndexWork {
-    /// The transcripts of the library that the index does not have.
-    Build { index: Index },
-    /// A new index, because other rules made the tokens of the active one.
-    Begin,
-}
-
-/// The work that is left. `None` if the active index has every transcript.
-pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork>> {
-    let indexes = all(connection)?;
-    if let Some(built) = indexes.iter().find(|it| !it.is_active) {
-        let work =
-            if built.is_current { IndexWork::Build { index: *built } } else { IndexWork::Begin };
-        return Ok(Some(work));
-    }
-    let Some(active) = indexes.first() else {
-        let has_any = "SELECT EXISTS (SELECT 1 FROM transcripts)";
-        let has_any: bool = connection.query_row(has_any, [], |row| row.get(0))?;
-        return Ok(has_any.then_some(IndexWork::Begin));
-    };
-    if !active.is_current {
-        return Ok(Some(IndexWork::Begin));
-    }
-    Ok(next_missing(connection, active.number)?.map(|_| IndexWork::Build { index: *active }))
-}
-
-/// The first transcript that an index does not have.
-fn next_missing(connection: &Connection, index: i64) -> rusqlite::Result<Option<i64>> {
-    // Both are in the order of their numbers.
-    let query = format!(
-        "SELECT number FROM transcripts WHERE number NOT IN (SELECT transcript FROM search_layouts_{index}) ORDER BY number LIMIT 1"
-    );
-    connection.prepare_cached(&query)?.query_row([], |row| row.get(0)).optional()
-}
-
-/// The numbers of transcripts that an index does not have, at most `limit`.
-pub(crate) fn missing(
-    connection: &Connection,
-    index: i64,
-    after: i64,
-    limit: usize,
-) -> rusqlite::Result<Vec<i64>> {
-    // Another process may have replaced it.
-    if !all(connection)?.iter().any(|it| it.number == index) {
+/// The faults of the active index, one sentence each. An index that is being built has none.
+pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let indexes = maintained(connection)?;
+    let [Index { number, use_: IndexUse::Active, is_current: true }] = indexes[..] else {
         return Ok(vec![]);
-    }
-    let query = format!(
-        "SELECT number FROM transcripts WHERE number > ?
-            AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)
-        ORDER BY number LIMIT ?"
-    );
-    let mut query = connection.prepare_cached(&query)?;
-    let numbers = query.query_map(params![after, limit as i64], |row| row.get(0))?;
-    numbers.collect()
-}
-
-/// Adds a transcript to an index that is being built, unless it was changed or removed meanwhile. A damaged text has no
-/// rows: it stays out of searches.
-pub(crate) fn add_missing(
-    connection: &Connection,
-    index: i64,
-    transcript: i64,
-    text: Option<(&TranscriptInfo, &IndexRows, u32)>,
-) -> rusqlite::Result<()> {
-    let missing = format!(
-        "SELECT checksum FROM transcripts WHERE number = ?
-            AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)"
-    );
-    if !all(connection)?.iter().any(|it| it.number == index) {
-        return Ok(());
-    }
-    let checksum: Option<i64> = connection
-        .prepare_cached(&missing)?
-        .query_row([transcript], |row| row.get(0))
-        .optional()?;
-    match (checksum, text) {
-        (None, _) => Ok(()),
-        (Some(_), None) => {
-            let none =
-                format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, x'')");
-            connection.prepare_cached(&none)?.execute([transcript]).map(drop)
+    };
+    let layouts = format!("search_layouts_{number}");
+    let counts = [
+        (format!("transcripts WHERE number NOT IN (SELECT transcript FROM {layouts})"), "lacks"),
+        (
+            format!("{layouts} WHERE transcript NOT IN (SELECT number FROM transcripts)"),
+            "has removed",
+        ),
+    ];
+    let mut faults = vec![];
+    for (rows, fault) in counts {
+        let count: i64 =
+            connection.query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| row.get(0))?;
+        if count > 0 {
+            faults.push(format!("the search index {fault} transcripts: {count}"));
         }
-        (Some(stored), Some((info, rows, checksum))) if stored == i64::from(checksum) => {
-            add_rows(connection, index, transcript, info, rows)?;
-            add_track(connection, transcript, info, rows)?;
-            count_best(connection, info.video_id.as_str())
-        }
-        (Some(_), Some(_)) => Ok(()),
     }
+    Ok(faults)
 }
 
-/// Lets searches use a complete index, and removes the others. Returns whether it was complete.
-pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
-    // Another process may have replaced it.
-    if !all(connection)?.iter().any(|it| it.number == index) {
-        return Ok(false);
-    }
-    if next_missing(connection, index)?.is_some() {
-        return Ok(false);
-    }
-    for other in all(connection)?.into_iter().filter(|it| it.number < index) {
-        drop_tables(connection, other.number)?;
-    }
-    connection.execute("UPDATE search_indexes SET is_active = 1 WHERE number = ?", [index])?;
-    Ok(true)
-}
-
-/// Merges a part of the segments of all indexes, so that none has deleted text. The first step is different. Returns
-/// whether there is more to merge.
+/// Merges a part of the segments of the indexes, so that none has deleted text. A round consists of steps until one
+/// returns `false`: there is nothing more to merge. Its first step makes all segments part of the merge.
 pub(crate) fn merge(connection: &Connection, is_first: bool) -> rusqlite::Result<bool> {
-    // A negative number makes all segments part of the merge.
-    let pages = if is_first { -MERGE_PAGES } else { MERGE_PAGES };
+    let pages = if is_first { -STEP_PAGES } else { STEP_PAGES };
     let mut has_changed = false;
-    for index in all(connection)? {
+    for index in maintained(connection)? {
         for table in ["passages", "seams", "words"] {
             let table = format!("search_{table}_{}", index.number);
             let before = connection.total_changes();
@@ -346,5 +273,5 @@ pub(crate) fn merge(connection: &Connection, is_first: bool) -> rusqlite::Result
             has_changed |= connection.total_changes() - before > 1;
         }
     }
-    Ok(has_changed || is_first)
+    Ok(has_changed)
 }

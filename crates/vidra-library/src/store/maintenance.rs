@@ -135,16 +135,22 @@ pub struct Check {
     pub damaged: Vec<String>,
     /// Other faults, one sentence each.
     pub faults: Vec<String>,
+    /// Faults of the search index, one sentence each. A repair builds it again.
+    pub index_faults: Vec<String>,
     /// The number of items that will be fetched again.
     pub renewed_items: u64,
 }
 
-/// Checks the structure of the file, and that the counts of jobs agree with their items.
-pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Checks the structure of the file, that the counts of jobs agree with their items, and that the index has every
+/// transcript.
+pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Check> {
     let mut query = connection.prepare("PRAGMA integrity_check")?;
     let mut faults: Vec<String> =
         query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     faults.retain(|line| line != "ok");
+    let is_of_index = |line: &mut String| index::is_table_in(line);
+    let mut index_faults: Vec<String> = faults.extract_if(.., is_of_index).collect();
+    index_faults.extend(index::faults(connection)?);
     let counts = "SELECT jobs.id FROM jobs LEFT JOIN
             (SELECT job, count(*) AS all_items, sum(state = 1) AS good, sum(state = 2) AS bad FROM items GROUP BY job)
             AS counted ON counted.job = jobs.number
@@ -154,7 +160,7 @@ pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<S
     for id in query.query_map([], |row| row.get::<_, String>(0))? {
         faults.push(format!("the counts of job {} do not agree with its items", id?));
     }
-    Ok(faults)
+    Ok(Check { faults, index_faults, ..Check::default() })
 }
 
 /// Removes a damaged transcript. Items that succeeded with it become pending, so that a worker fetches it again.

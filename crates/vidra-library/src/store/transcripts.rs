@@ -127,23 +127,6 @@ pub(crate) struct StoredTranscript {
     pub(crate) text: PackedText,
 }
 
-/// The text of a stored transcript.
-#[derive(Debug, Clone)]
-pub(crate) struct StoredText {
-    pub(crate) number: i64,
-    pub(crate) text: PackedText,
-}
-
-/// The text of a transcript.
-pub(crate) fn text_of(
-    connection: &Connection,
-    number: i64,
-) -> rusqlite::Result<Option<StoredText>> {
-    let query = format!("SELECT {PACKED} FROM transcripts WHERE number = ?");
-    let text = connection.prepare_cached(&query)?.query_row([number], packed).optional()?;
-    Ok(text.map(|text| StoredText { number, text }))
-}
-
 /// A page of all transcripts, in the order of their numbers.
 pub(crate) fn export_page(
     connection: &Connection,

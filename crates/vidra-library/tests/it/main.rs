@@ -8,6 +8,7 @@ mod resources;
 mod restarts;
 mod rooms;
 mod search;
+mod search_index;
 mod store;
 mod thirty_days;
 mod worlds;

@@ -353,7 +353,7 @@ async fn measure(
     let mut videos = BTreeSet::new();
     for item in &page.items {
         let HitItem::Moment(hit) = item else { panic!("{item:?}") };
-        let id = hit.place.video_id.to_string();
+        let id = hit.video.video_id.to_string();
         let is_right =
             expected.get(&id).is_some_and(|it| it.contains(&hit.moment.start.as_millis()));
         row.moments += 1;

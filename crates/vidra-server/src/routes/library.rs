@@ -3,7 +3,8 @@
 use axum::http::HeaderMap;
 use futures_util::stream;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, ToSchema};
 use vidra::{ChannelId, ChannelRef, DateRange, LanguageCode, VideoId, Vidra};
 use vidra_library::{
     Access, CollectionName, Hit, HitPage, JobId, LibraryFilter, LibraryVideo, Period, SearchFields,
@@ -12,18 +13,68 @@ use vidra_library::{
 
 use super::library_caller::{LibraryCaller, all_pages};
 use super::list::{ListForm, PageQuery};
+use super::query_parameters::optional_texts;
 use super::responder::Responder;
 use crate::error_body::{ApiError, Result, SearchErrors};
 use crate::extract::Query;
 use crate::stream::ListLine;
 
+/// The parameters of [`read_filter`], for the document.
+enum FilterParameters {}
+
+impl IntoParams for FilterParameters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        optional_texts([
+            (
+                "collection",
+                "Only videos of this collection; all videos of the library if not given",
+                "news",
+            ),
+            (
+                "owner",
+                "For operators: the name of the key that the collection belongs to; the caller's own if not given",
+                "",
+            ),
+            ("job", "Only videos of this job; all videos of the library if not given", ""),
+            (
+                "channel",
+                "Only videos of this channel: an id, a handle or a URL; all channels if not given",
+                "@fermata",
+            ),
+            (
+                "video",
+                "Only these videos: ids or URLs, separated by commas, at most 500; all videos if not given",
+                "fda4eREcaTQ",
+            ),
+            (
+                "lang",
+                "Only tracks in this language; the original track of each video if not given",
+                "en",
+            ),
+            (
+                "since",
+                "The earliest publication: a date (UTC) or a time; no limit if not given",
+                "2010-01-31",
+            ),
+            (
+                "until",
+                "The latest publication: a date (UTC), to its end, or a time; no limit if not given",
+                "2030-01-31",
+            ),
+        ])
+    }
+}
+
 /// The most videos that a filter names.
 const MOST_VIDEOS: usize = 500;
+
+/// The items on a page of a stream. Each page is another search.
+const STREAM_PAGE: usize = 500;
 
 /// Finds what was said in the videos of the library, and at which second.
 ///
 /// All words have to be in a video; `"exact phrase"`, `OR`, `-without`, `prefix*` and `title:word` work too. A moment is
-/// the place in a passage of about 100 words where the words are. If a video has no passage with all words, its moments
+/// the part of a passage of about 100 words that has the words. If a video has no passage with all words, its moments
 /// are the passages with the most of them. Upper and lower case, accents and vowel marks make no difference. In Chinese,
 /// Japanese, Thai, Lao, Khmer and Burmese every part of the text is found. There is no stemming.
 ///
@@ -35,14 +86,7 @@ const MOST_VIDEOS: usize = 500;
     get, path = "/api/library/search", tag = "Library",
     params(
         ("q" = String, Query, description = "The query, at most 500 characters", example = "session"),
-        ("collection" = Option<String>, Query, description = "Only videos of this collection; all videos of the library if not given", example = "news"),
-        ("owner" = Option<String>, Query, description = "For operators: the name of the key that the collection belongs to; the caller's own if not given"),
-        ("job" = Option<String>, Query, description = "Only videos of this job; all videos of the library if not given"),
-        ("channel" = Option<String>, Query, description = "Only videos of this channel: an id, a handle or a URL; all channels if not given", example = "@fermata"),
-        ("video" = Option<String>, Query, description = "Only these videos: ids or URLs, separated by commas; all videos if not given", example = "fda4eREcaTQ"),
-        ("lang" = Option<String>, Query, description = "Only tracks in this language; the original track of each video if not given", example = "en"),
-        ("since" = Option<String>, Query, description = "The earliest publication: a date (UTC) or a time; no limit if not given", example = "2010-01-31"),
-        ("until" = Option<String>, Query, description = "The latest publication: a date (UTC), to its end, or a time; no limit if not given", example = "2030-01-31"),
+        FilterParameters,
         ("in" = Option<String>, Query, description = "The texts to search, separated by commas: `speech`, `title`, `description`; `speech` if not given", example = "speech,title"),
         ("sort" = Option<String>, Query, description = "`relevance`, `newest` or `oldest` by publication; `relevance` if not given", example = "relevance"),
         ("group" = Option<String>, Query, description = "`moment`, or `video` for one item a video with its best moments; `moment` if not given", example = "moment"),
@@ -74,8 +118,9 @@ pub(super) async fn search_library(
     let cursor = query.text("cursor").map(str::to_owned);
     let sort = query.choice("sort", &SearchSort::ALL);
     let context = query.whole("context", 0..=300, 30) as u64;
+    let fields = read_search_fields(&mut query);
     let request = read_search(&caller, &responder.vidra, query).await?;
-    let request = TextSearch { sort, group, context, ..request };
+    let request = TextSearch { fields, sort, group, context, ..request };
     let slot = caller.search()?;
     let LibraryCaller { library, drain, .. } = caller;
     if form.is_stream() {
@@ -83,7 +128,7 @@ pub(super) async fn search_library(
             let (library, request) = (library.clone(), request.clone());
             let _slot = &slot;
             async move {
-                let page = library.search(&request, cursor.as_deref(), limit).await?;
+                let page = library.search(&request, cursor.as_deref(), STREAM_PAGE).await?;
                 Ok((page.items, page.next_cursor))
             }
         };
@@ -100,7 +145,8 @@ pub(super) async fn search_library(
 /// How often something was said, by the time of publication.
 ///
 /// `count` is the number of times that the words and phrases of the query were said in the videos that match, `words` the
-/// number of all words of the period. Periods without videos are left out. A track counts once a video, as in a search.
+/// number of all words of the period. Periods without videos are left out. One track of a video counts, as in a search. In
+/// CSV and NDJSON, videos without a publication time are the last row, without `period`.
 ///
 /// Cost: none; 1 unit if `channel` is a handle that no collection of the library has.
 #[utoipa::path(
@@ -108,14 +154,7 @@ pub(super) async fn search_library(
     params(
         ("q" = String, Query, description = "The query, as in a search", example = "session"),
         ("by" = Option<String>, Query, description = "The length of a period in UTC: `month`, `week` or `year`; `month` if not given", example = "month"),
-        ("collection" = Option<String>, Query, description = "Only videos of this collection; all videos of the library if not given", example = "news"),
-        ("owner" = Option<String>, Query, description = "For operators: the name of the key that the collection belongs to; the caller's own if not given"),
-        ("job" = Option<String>, Query, description = "Only videos of this job; all videos of the library if not given"),
-        ("channel" = Option<String>, Query, description = "Only videos of this channel: an id, a handle or a URL; all channels if not given", example = "@fermata"),
-        ("video" = Option<String>, Query, description = "Only these videos: ids or URLs, separated by commas; all videos if not given", example = "fda4eREcaTQ"),
-        ("lang" = Option<String>, Query, description = "Only tracks in this language; the original track of each video if not given", example = "en"),
-        ("since" = Option<String>, Query, description = "The earliest publication: a date (UTC) or a time; no limit if not given", example = "2010-01-31"),
-        ("until" = Option<String>, Query, description = "The latest publication: a date (UTC), to its end, or a time; no limit if not given", example = "2030-01-31"),
+        FilterParameters,
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("fields" = Option<String>, Query, description = "Only these members of each period; all if not given", example = "period,count")
     ),
@@ -137,10 +176,15 @@ pub(super) async fn get_trends(
     let request = read_search(&caller, &responder.vidra, query).await?;
     let _slot = caller.search()?;
     let trends = caller.library.trends(&request, period).await?;
-    if form.is_stream() {
-        return form.stream(stream::iter(trends.items.into_iter().map(Ok)), caller.drain).await;
+    if form.is_json() {
+        return form.page::<Trend>(&trends, &trends.items, None);
     }
-    form.page::<Trend>(&trends, &trends.items, None)
+    // Only JSON has a member for them.
+    let rows: Vec<Trend> = trends.items.iter().cloned().chain(trends.undated.clone()).collect();
+    if form.is_stream() {
+        return form.stream(stream::iter(rows.into_iter().map(Ok)), caller.drain).await;
+    }
+    form.page::<Trend>(&trends, &rows, None)
 }
 
 /// The videos of the library with a transcript, by the time of publication.
@@ -151,16 +195,9 @@ pub(super) async fn get_trends(
 #[utoipa::path(
     get, path = "/api/library/videos", tag = "Library",
     params(
-        ("collection" = Option<String>, Query, description = "Only videos of this collection; all videos of the library if not given", example = "news"),
-        ("owner" = Option<String>, Query, description = "For operators: the name of the key that the collection belongs to; the caller's own if not given"),
-        ("job" = Option<String>, Query, description = "Only videos of this job; all videos of the library if not given"),
-        ("channel" = Option<String>, Query, description = "Only videos of this channel: an id, a handle or a URL; all channels if not given", example = "@fermata"),
-        ("video" = Option<String>, Query, description = "Only these videos: ids or URLs, separated by commas; all videos if not given", example = "fda4eREcaTQ"),
-        ("lang" = Option<String>, Query, description = "Only tracks in this language; the original track of each video if not given", example = "en"),
-        ("since" = Option<String>, Query, description = "The earliest publication: a date (UTC) or a time; no limit if not given", example = "2010-01-31"),
-        ("until" = Option<String>, Query, description = "The latest publication: a date (UTC), to its end, or a time; no limit if not given", example = "2030-01-31"),
+        FilterParameters,
         ("sort" = Option<String>, Query, description = "`newest` or `oldest`; `newest` if not given", example = "newest"),
-        ("limit" = Option<u64>, Query, description = "The number of videos on a page, from 1 to 500", example = 50),
+        ("limit" = Option<u64>, Query, description = "The number of videos on a page, from 1 to 500; 50 if not given", example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("fields" = Option<String>, Query, description = "Only these members of each video; all if not given", example = "videoId,title,words")
@@ -188,7 +225,7 @@ pub(super) async fn get_library_videos(
         let page = move |cursor: Option<String>| {
             let (library, filter) = (library.clone(), filter.clone());
             let _slot = &slot;
-            async move { library.videos(&filter, sort, cursor.as_deref(), limit).await }
+            async move { library.videos(&filter, sort, cursor.as_deref(), STREAM_PAGE).await }
         };
         return form.stream(all_pages(cursor, page), drain).await;
     }
@@ -210,7 +247,7 @@ pub(super) struct LibraryVideoPage<'a> {
     next_cursor: Option<&'a str>,
 }
 
-/// Reads the query, the texts and the filter of a search.
+/// Reads the query and the filter of a search.
 async fn read_search(
     caller: &LibraryCaller,
     vidra: &Vidra,
@@ -226,18 +263,23 @@ async fn read_search(
             Err(error) => query.add_faults::<()>(&error),
         }
     }
+    let filter = read_filter(caller, vidra, query).await?;
+    // Without words there was a fault.
+    let words = words.ok_or_else(|| ApiError::internal("a search without words"))?;
+    Ok(TextSearch { filter, ..TextSearch::new(words) })
+}
+
+/// Reads `in`: the texts to search.
+fn read_search_fields(query: &mut Query) -> SearchFields {
+    let words: Vec<String> = query.list("in").into_iter().map(str::to_owned).collect();
     let mut fields = None::<SearchFields>;
-    let named: Vec<String> = query.list("in").into_iter().map(str::to_owned).collect();
-    for word in named {
+    for word in words {
         match SearchFields::ALL.iter().find(|(known, _)| *known == word) {
             Some((_, field)) => fields = Some(fields.map_or(*field, |it| it.and(*field))),
             None => query.fault("in", "must be a list of speech, title and description"),
         }
     }
-    let filter = read_filter(caller, vidra, query).await?;
-    // Without words there was a fault.
-    let words = words.ok_or_else(|| ApiError::internal("a search without words"))?;
-    Ok(TextSearch { filter, fields: fields.unwrap_or_default(), ..TextSearch::new(words) })
+    fields.unwrap_or_default()
 }
 
 /// Reads the filter, and checks all parameters.
@@ -248,6 +290,9 @@ async fn read_filter(
 ) -> Result<LibraryFilter> {
     let owner = caller.owner_of(&query)?;
     let collection = query.parsed("collection", CollectionName::parse);
+    if query.given("owner").is_some() && query.text("collection").is_none() {
+        query.fault("owner", "names the owner of a collection, and collection is not given");
+    }
     let job = query.parsed("job", JobId::parse);
     let channel = query.parsed("channel", ChannelRef::parse);
     let lang = query.parsed("lang", LanguageCode::parse);
@@ -293,7 +338,10 @@ async fn channel_id(
 ) -> Result<ChannelId> {
     let known = match &channel {
         ChannelRef::Id(id) => return Ok(id.clone()),
-        ChannelRef::Handle(handle) => caller.library.known_channel(handle).await?,
+        ChannelRef::Handle(handle) => {
+            let owner = caller.sees_own_only().then_some(caller.owner.as_str());
+            caller.library.known_channel(handle, owner).await?
+        }
         _ => None,
     };
     match known {

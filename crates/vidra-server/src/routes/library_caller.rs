@@ -55,13 +55,11 @@ impl LibraryCaller {
     /// # Errors
     ///
     /// [`Reason::TooManySearches`].
-    pub(super) fn search(&self) -> Result<Option<Slot<CallerId>>> {
-        let too_many = || {
+    pub(super) fn search(&self) -> Result<Slot<Option<CallerId>>> {
+        self.state.search_slot(self.caller.clone()).ok_or_else(|| {
             let message = "You run too many searches at the same time";
             ApiError::new(Reason::TooManySearches, message).with_retry_after(1)
-        };
-        let slot = |caller: &CallerId| self.state.search_slot(caller.clone()).ok_or_else(too_many);
-        self.caller.as_ref().map(slot).transpose()
+        })
     }
 
     /// Whether callers search only the videos of their own jobs and collections.

@@ -140,6 +140,11 @@ impl ListForm {
         self.include
     }
 
+    /// Whether the list is JSON, which has other members beside the items.
+    pub(super) fn is_json(&self) -> bool {
+        self.format == ListFormat::Json
+    }
+
     /// Whether the list is to be streamed.
     pub(super) fn is_stream(&self) -> bool {
         self.format == ListFormat::Ndjson

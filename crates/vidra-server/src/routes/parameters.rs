@@ -19,7 +19,7 @@ pub(super) type KnownParameters = Arc<HashMap<String, HashSet<String>>>;
 /// Reads the parameters of every data route from the document. Health checks and scrapers may add their own.
 pub(super) fn known(document: &OpenApi) -> KnownParameters {
     let names = |item: &PathItem| {
-        let operations = [&item.get, &item.post, &item.delete].into_iter().flatten();
+        let operations = [&item.get, &item.post, &item.put, &item.delete].into_iter().flatten();
         operations.flat_map(query_parameters).collect()
     };
     let paths = document.paths.paths.iter().filter(|(path, _)| path.starts_with("/api/"));

@@ -5,9 +5,8 @@ use std::str::FromStr;
 use axum::http::{HeaderMap, HeaderValue, header};
 use bytes::Bytes;
 use serde_json::Value;
-use utoipa::openapi::Required;
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::{IntoParams, PartialSchema};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 use vidra::{
     Cached, CaptionKind, CaptionTrack, ChunkQuery, ChunkedTranscript, FullTranscript, Include,
     LanguageCode, Languages, Lookup, Resource, Seconds, TimeRange, TranscriptDocument,
@@ -15,6 +14,7 @@ use vidra::{
 };
 
 use super::list::{self, CSV, ListForm};
+use super::query_parameters::optional_texts;
 use super::responder::Responder;
 use crate::accept::preferred_type;
 use crate::error_body::{ApiError, FetchErrors, Result, TranscriptErrors};
@@ -167,17 +167,7 @@ impl IntoParams for PartParameters {
             ),
             ("end", "The end of the part; the end of the video if not given", "1:02:03"),
         ];
-        let parameter = |(name, description, example): (&str, &str, &str)| {
-            ParameterBuilder::new()
-                .name(name)
-                .parameter_in(ParameterIn::Query)
-                .required(Required::False)
-                .description(Some(description))
-                .schema(Some(String::schema()))
-                .example(Some(example.into()))
-                .build()
-        };
-        table.map(parameter).into()
+        optional_texts(table)
     }
 }
 

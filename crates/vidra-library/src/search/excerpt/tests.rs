@@ -98,13 +98,14 @@ fn a_match_belongs_to_the_passage_in_which_it_begins() {
 fn titles_and_descriptions_have_no_time() {
     let id = VideoId::parse("dQw4w9WgXcQ").unwrap();
     let clauses = |query: &str| TextQuery::parse(query).unwrap().clauses;
-    let found = marked(id, "title", "The Great GPU review", &clauses("title:gpu"), false).unwrap();
+    let found =
+        field_moment(id, "title", "The Great GPU review", &clauses("title:gpu"), false).unwrap();
     assert_eq!(found.url, "https://www.youtube.com/watch?v=dQw4w9WgXcQ");
     assert_eq!((found.field, marked_parts(&found)), (Some("title"), vec!["GPU".to_owned()]));
-    assert_eq!(marked(id, "title", "The Great GPU review", &clauses("gpu"), false), None);
+    assert_eq!(field_moment(id, "title", "The Great GPU review", &clauses("gpu"), false), None);
     let long = format!("{} needle {}", "before ".repeat(99), "after ".repeat(99));
-    let found = marked(id, "description", &long, &clauses("needle"), true).unwrap();
+    let found = field_moment(id, "description", &long, &clauses("needle"), true).unwrap();
     assert!(found.text.len() < 420 && found.text.starts_with("before"), "{}", found.text);
     assert_eq!(marked_parts(&found), ["needle"]);
-    assert_eq!(marked(id, "description", &long, &clauses("title:needle"), true), None);
+    assert_eq!(field_moment(id, "description", &long, &clauses("title:needle"), true), None);
 }

@@ -71,15 +71,19 @@ fn faults_have_their_position() {
         ("cats OR", "position 6: OR needs a word on both sides"),
         ("cats OR OR dogs", "position 9: OR needs a word on both sides"),
         ("cats OR -dogs", "position 9: OR cannot be combined with -"),
-        ("-cats OR dogs", "position 7: OR needs a word on both sides"),
+        ("-cats OR dogs", "position 7: OR cannot be combined with -"),
+        ("x -cats OR dogs", "position 9: OR cannot be combined with -"),
+        ("x & OR", "position 5: OR needs a word on both sides"),
+        ("x title:-cats", "position 9: - must be before title:"),
+        ("say \"a* b\"", "position 7: * can only be at the end of a word"),
         ("über a*", "position 6: * needs at least 2 characters before it"),
         ("a*b", "position 2: * can only be at the end of a word"),
         ("*", "position 1: there is no word"),
         ("x title:", "position 9: there is no word"),
-        ("aa* bb* cc* dd* ee*", "must have at most 4 beginnings of words"),
+        ("aa* bb* cc* dd* ee*", "position 17: a query has at most 4 beginnings of words"),
         (long.as_str(), "must have at most 500 characters, and has 502"),
-        (many.as_str(), "must have at most 16 words and phrases"),
-        (words.as_str(), "must have at most 64 words"),
+        (many.as_str(), "position 81: a query has at most 16 words and phrases"),
+        (words.as_str(), "position 330: a query has at most 64 words"),
     ];
     for (text, fault) in table {
         let error = TextQuery::parse(text).unwrap_err();

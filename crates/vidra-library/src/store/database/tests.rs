@@ -80,3 +80,22 @@ async fn a_disk_that_hangs_ends_the_wait() {
     assert_eq!(database.write(count).await.unwrap(), 2);
     assert!(!database.health().is_failing);
 }
+
+/// A search ends at its limit, and the connection works for the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_ends_at_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("library.db"), None).unwrap();
+    let endless = |it: &Connection| {
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        it.query_row(endless, [], |row| row.get::<_, i64>(0)).map_err(super::super::error::sql)
+    };
+    for _ in 0..20 {
+        let error = database.search(Duration::from_millis(5), endless).await.unwrap_err();
+        assert_eq!(error.reason(), Reason::SearchTimedOut);
+    }
+    let one = |it: &Connection| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0));
+    let one = database
+        .search(Duration::from_secs(60), move |it| one(it).map_err(super::super::error::sql));
+    assert_eq!(one.await.unwrap(), 1);
+}

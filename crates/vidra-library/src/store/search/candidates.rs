@@ -225,8 +225,9 @@ fn transcripts_with(
         found.extend(reader.transcripts_with_phrase(atom)?);
     }
     if fields.title || fields.description || atom.is_title {
-        for track in among.iter().filter(|it| !found.contains(&it.transcript)).collect::<Vec<_>>() {
-            if has_phrase(reader, atom, request, track)? {
+        let words = reader.transcripts(&expression::atom_in_words(atom, fields)).map_err(sql)?;
+        for track in among.iter().filter(|it| words.contains(&it.transcript)) {
+            if !found.contains(&track.transcript) && has_phrase(reader, atom, request, track)? {
                 found.insert(track.transcript);
             }
         }
@@ -237,12 +238,9 @@ fn transcripts_with(
 /// Whether the title or the description of a video has a phrase.
 fn has_phrase(reader: &Reader, atom: &Atom, request: &TextSearch, track: &Track) -> Result<bool> {
     let is_in = |text: &str| atom.is_in(&Speech::new(&[Cue::new(0, 0, text)]).tokens());
-    let title = reader.title(&track.video).map_err(sql)?;
-    if (request.fields.title || atom.is_title) && is_in(&title) {
-        return Ok(true);
-    }
-    if !request.fields.description || atom.is_title {
-        return Ok(false);
-    }
-    Ok(reader.transcript(track.transcript)?.is_some_and(|(it, _)| is_in(&it.description)))
+    let Some((transcript, _)) = reader.transcript(track.transcript)? else { return Ok(false) };
+    let in_title = (request.fields.title || atom.is_title) && is_in(&transcript.info.title);
+    let in_description =
+        request.fields.description && !atom.is_title && is_in(&transcript.description);
+    Ok(in_title || in_description)
 }

@@ -77,7 +77,7 @@ pub(super) fn query_in_words(
     }
 }
 
-/// A phrase across the border of two passages: one alternative for each place of the border. Returns whether a match is
+/// A phrase across the border of two passages: one alternative for each position of the border. Returns whether a match is
 /// certain: a part that is longer than the seam has to be compared with the text.
 pub(super) fn across_seam(atom: &Atom) -> (String, bool) {
     let count = atom.tokens.len();

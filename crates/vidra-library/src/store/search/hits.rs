@@ -8,7 +8,7 @@ use vidra::Result;
 
 use super::candidates::{Condition, Track, candidates};
 use super::expression;
-use super::page::{Ranked, Shown, spoken_clauses};
+use super::page::{PageTexts, Ranked, spoken_clauses};
 use super::postings::{Reader, passage_of, summed, transcript_of};
 use crate::passage::CHAPTER;
 use crate::search::{
@@ -25,8 +25,8 @@ const PASSAGE_WORDS: u64 = 100;
 const NEWEST_PASSAGES: usize = 5_000;
 const NEWEST_VIDEOS: usize = 300;
 
-/// The most places of a word in chapter titles that raise a score.
-const CHAPTER_PLACES: usize = 20_000;
+/// The most occurrences of a word in chapter titles that raise a score.
+const CHAPTER_OCCURRENCES: usize = 20_000;
 
 /// Where a list of hits continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,19 @@ pub(crate) struct Cursor {
     pub(crate) last: i64,
     /// How many items came before.
     pub(crate) offset: usize,
+}
+
+impl Cursor {
+    /// The cursor, or that of the first page.
+    pub(super) fn or_first(cursor: Option<Self>, connection: &Connection) -> Result<Self> {
+        let newest = "SELECT coalesce(max(transcript), 0) FROM search_tracks";
+        let newest: i64 = connection.query_row(newest, [], |row| row.get(0)).map_err(sql)?;
+        // A number beyond the newest transcript would overflow in the rows of its passages.
+        Ok(cursor.map_or(Self { last: newest, offset: 0 }, |Self { last, offset }| Self {
+            last: last.min(newest),
+            offset,
+        }))
+    }
 }
 
 /// All moments in their order.
@@ -51,12 +64,7 @@ pub(crate) fn search(
     limit: usize,
 ) -> Result<(HitPage, Option<Cursor>)> {
     let condition = Condition::new(connection, &request.filter)?;
-    let newest = "SELECT coalesce(max(transcript), 0) FROM search_tracks";
-    let newest = || connection.query_row(newest, [], |row| row.get(0)).map_err(sql);
-    let Cursor { last, offset } = match cursor {
-        Some(Cursor { last, offset }) => Cursor { last: last.min(newest()?), offset },
-        None => Cursor { last: newest()?, offset: 0 },
-    };
+    let Cursor { last, offset } = Cursor::or_first(cursor, connection)?;
     let (coverage, _) = condition.coverage(connection, last).map_err(sql)?;
     let active = index::active(connection).map_err(sql)?;
     let Some(index) = active.filter(|_| coverage.videos > 0) else {
@@ -75,11 +83,11 @@ pub(crate) fn search(
     let reader = Reader::new(connection, index.number, last);
     let found = candidates(&reader, request, &condition)?;
     let ranking = rank(&reader, request, &found)?;
-    let mut shown = Shown::new(&reader, request);
+    let mut texts = PageTexts::new(&reader, request);
     let (items, has_more) = match request.group {
         SearchGroup::Moment => {
             let page = ranking.moments.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(shown.hit(*it)?.map(HitItem::Moment)));
+            let hits = page.map(|it| Ok(texts.hit(*it)?.map(HitItem::Moment)));
             (
                 hits.collect::<Result<Vec<_>>>()?,
                 ranking.moments.len() > offset.saturating_add(limit),
@@ -88,7 +96,7 @@ pub(crate) fn search(
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
             let page = videos.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(shown.video(it)?.map(HitItem::Video)));
+            let hits = page.map(|it| Ok(texts.video(it)?.map(HitItem::Video)));
             (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset.saturating_add(limit))
         }
     };
@@ -225,7 +233,7 @@ fn all_postings(
             break;
         }
     }
-    // FTS5 reads all places of a prefix also for a single transcript.
+    // FTS5 reads all occurrences of a prefix also for a single transcript.
     let is_first: HashSet<i64> = first.iter().map(|it| it.transcript).collect();
     for (clause, rows) in clauses.iter().zip(&mut rows) {
         for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix) {
@@ -280,7 +288,7 @@ fn boost(reader: &Reader, clauses: &[Clause], scored: &mut [Scored]) -> Result<(
         }
         let mut in_chapter = HashSet::new();
         for atom in clause.atoms.iter().filter(|it| !it.is_phrase()) {
-            let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_PLACES).map_err(sql)?;
+            let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_OCCURRENCES).map_err(sql)?;
             in_chapter.extend(rows.unwrap_or_default().into_iter().map(|(row, _)| row));
         }
         for row in in_chapter {

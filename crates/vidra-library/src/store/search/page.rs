@@ -8,11 +8,16 @@ use vidra::{Result, VideoId};
 
 use super::postings::Reader;
 use crate::passage::PassageStart;
-use crate::search::{Clause, Excerpt, Hit, HitMoment, Place, TextSearch, VideoHit, marked};
+use crate::search::{
+    Clause, Excerpt, Hit, HitMoment, HitVideo, TextSearch, VideoHit, field_moment,
+};
 use crate::store::error::sql;
 
 /// The most moments of a video in a list of videos.
 const BEST: usize = 3;
+
+/// The most texts in memory. Moments that follow each other are often of the same video.
+const MOST_TEXTS: usize = 32;
 
 /// A moment in its order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,19 +38,19 @@ pub(super) fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
 
 /// A transcript of a page, with the data of its video.
 struct Text {
-    place: Place,
+    video: HitVideo,
     transcript: FullTranscript,
     layout: Vec<PassageStart>,
 }
 
 /// The hits of a page. A transcript is read once.
-pub(super) struct Shown<'a> {
+pub(super) struct PageTexts<'a> {
     reader: &'a Reader<'a>,
     request: &'a TextSearch,
     texts: HashMap<i64, Option<Text>>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PageTexts<'a> {
     pub(super) fn new(reader: &'a Reader<'a>, request: &'a TextSearch) -> Self {
         Self { reader, request, texts: HashMap::new() }
     }
@@ -54,7 +59,7 @@ impl<'a> Shown<'a> {
         let (request, text) = (self.request, self.text(ranked.transcript)?);
         Ok(text.and_then(|text| {
             let moment = moment(text, request, ranked.passage)?;
-            Some(Hit { place: text.place.clone(), moment })
+            Some(Hit { video: text.video.clone(), moment })
         }))
     }
 
@@ -62,7 +67,7 @@ impl<'a> Shown<'a> {
         let Some(first) = moments.first() else { return Ok(None) };
         let (request, text) = (self.request, self.text(first.transcript)?);
         Ok(text.map(|text| VideoHit {
-            place: text.place.clone(),
+            video: text.video.clone(),
             moment_count: moments.len() as u64,
             moments: moments
                 .iter()
@@ -74,6 +79,9 @@ impl<'a> Shown<'a> {
 
     fn text(&mut self, transcript: i64) -> Result<Option<&Text>> {
         if !self.texts.contains_key(&transcript) {
+            if self.texts.len() >= MOST_TEXTS {
+                self.texts.clear();
+            }
             let text = self.read(transcript)?;
             self.texts.insert(transcript, text);
         }
@@ -82,13 +90,13 @@ impl<'a> Shown<'a> {
 
     fn read(&self, number: i64) -> Result<Option<Text>> {
         let Some((transcript, layout)) = self.reader.transcript(number)? else { return Ok(None) };
-        let place = place(self.reader.connection, number).map_err(sql)?;
-        Ok(place.map(|place| Text { place, transcript, layout }))
+        let video = video_of(self.reader.connection, number).map_err(sql)?;
+        Ok(video.map(|video| Text { video, transcript, layout }))
     }
 }
 
 fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<HitMoment> {
-    let Text { place, transcript, layout } = text;
+    let Text { video, transcript, layout } = text;
     if let Some(passage) = passage {
         let clauses = &spoken_clauses(request)[..];
         let excerpt = Excerpt { transcript, layout, clauses, context: request.context };
@@ -97,20 +105,22 @@ fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<H
     let (fields, clauses) = (request.fields, &request.query.clauses);
     let description = || {
         let text = fields.description.then_some(&transcript.description)?;
-        marked(place.video_id, "description", text, clauses, true)
+        field_moment(video.video_id, "description", text, clauses, true)
     };
-    marked(place.video_id, "title", &place.title, clauses, fields.title).or_else(description)
+    // The title in the index. The video can have another one now.
+    let title = &transcript.info.title;
+    field_moment(video.video_id, "title", title, clauses, fields.title).or_else(description)
 }
 
-/// The columns of [`read_place`].
-pub(super) const PLACE: &str =
+/// The columns of [`read_video`].
+pub(super) const VIDEO: &str =
     "t.video, coalesce(videos.title, '') AS title, coalesce(videos.channel, '') AS channel_title,
     coalesce(t.channel, '') AS channel, t.published_at, t.language";
 
-pub(super) fn read_place(row: &Row) -> rusqlite::Result<Place> {
+pub(super) fn read_video(row: &Row) -> rusqlite::Result<HitVideo> {
     let video: String = row.get("video")?;
     let published: Option<i64> = row.get("published_at")?;
-    Ok(Place {
+    Ok(HitVideo {
         video_id: VideoId::parse(&video).map_err(|error| {
             rusqlite::Error::FromSqlConversionFailure(
                 0,
@@ -126,9 +136,9 @@ pub(super) fn read_place(row: &Row) -> rusqlite::Result<Place> {
     })
 }
 
-fn place(connection: &Connection, transcript: i64) -> rusqlite::Result<Option<Place>> {
+fn video_of(connection: &Connection, transcript: i64) -> rusqlite::Result<Option<HitVideo>> {
     let query = format!(
-        "SELECT {PLACE} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
+        "SELECT {VIDEO} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
     );
-    connection.prepare_cached(&query)?.query_row([transcript], read_place).optional()
+    connection.prepare_cached(&query)?.query_row([transcript], read_video).optional()
 }

@@ -18,12 +18,12 @@ use crate::store::error::{search_timed_out, sql};
 use crate::store::index::PASSAGE_BITS;
 use crate::store::transcripts::{PACKED, packed};
 
-/// The most places of a word in the whole library that are ranked. The newest videos are ranked if there are more.
+/// The most occurrences of a word in the whole library that are ranked. The newest videos are ranked if there are more.
 pub(super) const CEILING: usize = 200_000;
 
-/// The most places of a word that are read if only a few transcripts can match. If there are more, each of these
+/// The most occurrences of a word that are read if only a few transcripts can match. If there are more, each of these
 /// transcripts is searched.
-const FEW_PLACES: usize = 20_000;
+const FEW_OCCURRENCES: usize = 20_000;
 
 /// How many transcripts are searched one by one, which takes about 0.06 ms each.
 const FEW_TRACKS: usize = 500;
@@ -117,15 +117,15 @@ impl<'a> Reader<'a> {
 
     fn atom(&self, atom: &Atom, among: &[Track]) -> Result<Option<Postings>> {
         if atom.is_phrase() {
-            // To know which transcripts match, all its places were read already.
+            // To know which transcripts match, all its occurrences were read already.
             let rows = self.phrase_everywhere(atom)?;
             return Ok(Some(rows).filter(|rows| rows.len() <= CEILING));
         }
         let is_few = among.len() <= FEW_TRACKS;
-        // FTS5 reads all places of a prefix also for a single transcript.
+        // FTS5 reads all occurrences of a prefix also for a single transcript.
         let one_by_one = is_few && !atom.is_prefix;
         let most = match (one_by_one, is_few) {
-            (true, _) => FEW_PLACES,
+            (true, _) => FEW_OCCURRENCES,
             (false, true) => usize::MAX,
             (false, false) => CEILING,
         };
@@ -145,8 +145,8 @@ impl<'a> Reader<'a> {
         Ok(summed(all))
     }
 
-    /// The passages with a word or the beginning of one, with the number of its places. `None` if there are more than
-    /// `most` places.
+    /// The passages with a word or the beginning of one, with the number of its occurrences. `None` if there are more than
+    /// `most` of them.
     pub(super) fn instances(
         &self,
         atom: &Atom,
@@ -159,15 +159,15 @@ impl<'a> Reader<'a> {
         let query = format!("SELECT doc FROM search_instances_{} WHERE {condition}", self.index);
         let mut query = self.connection.prepare_cached(&query)?;
         let mut rows = query.query(params![token, format!("{token}\u{10FFFF}")])?;
-        let (mut found, mut places): (Postings, usize) = (vec![], 0);
+        let (mut found, mut occurrences): (Postings, usize) = (vec![], 0);
         while let Some(row) = rows.next()? {
             let row: i64 = row.get(0)?;
             if transcript_of(row) > self.last {
                 continue;
             }
-            places += 1;
+            occurrences += 1;
             match found.last_mut() {
-                _ if places > most => return Ok(None),
+                _ if occurrences > most => return Ok(None),
                 Some((last, count)) if *last == row => *count += 1,
                 _ => found.push((row, 1)),
             }
@@ -256,12 +256,6 @@ impl<'a> Reader<'a> {
             .map_err(sql)?;
         let Some((text, starts)) = found else { return Ok(None) };
         Ok(text.searched().ok().map(|transcript| (transcript, read_layout(&starts))))
-    }
-
-    pub(super) fn title(&self, video: &str) -> rusqlite::Result<String> {
-        let query = "SELECT title FROM videos WHERE id = ?";
-        let mut query = self.connection.prepare_cached(query)?;
-        Ok(query.query_row([video], |row| row.get(0)).optional()?.unwrap_or_default())
     }
 }
 

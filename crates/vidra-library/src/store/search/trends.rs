@@ -12,7 +12,7 @@ use crate::search::{Atom, Clause, Passage, Period, TextSearch, Trend, Trends};
 use crate::store::error::sql;
 use crate::store::index;
 
-/// The most passages of a phrase that are read to count how often it was said there.
+/// The most passages that are read to count how often phrases were said there.
 const COUNTED_PASSAGES: usize = 2_000;
 
 pub(crate) fn trends(
@@ -26,7 +26,7 @@ pub(crate) fn trends(
     let mut trends: BTreeMap<Option<String>, Trend> = BTreeMap::new();
     let of = |track: &Track| {
         let at = track.published_at.and_then(|at| Timestamp::from_millisecond(at).ok());
-        at.map(|at| period.of(at))
+        at.map(|at| period.label(at))
     };
     for track in &all {
         trends.entry(of(track)).or_default().words += track.words.unsigned_abs();
@@ -65,6 +65,7 @@ fn counts_of(
     let included: HashSet<i64> = found.iter().map(|it| it.transcript).collect();
     let mut counts: HashMap<i64, u64> = HashMap::new();
     let mut is_approximate = false;
+    let mut unread = COUNTED_PASSAGES;
     let atoms: Vec<&Atom> = request.query.atoms().filter(|it| !it.is_title).collect();
     for atom in atoms.iter().filter(|_| request.fields.speech) {
         let rows = match atom.is_phrase() {
@@ -73,8 +74,9 @@ fn counts_of(
         };
         let rows: Vec<(i64, u32)> =
             rows.into_iter().filter(|(row, _)| included.contains(&transcript_of(*row))).collect();
-        let is_read = atom.is_phrase() && rows.len() <= COUNTED_PASSAGES;
+        let is_read = atom.is_phrase() && rows.len() <= unread;
         is_approximate |= atom.is_phrase() && !is_read;
+        unread -= if is_read { rows.len() } else { 0 };
         let clause = [Clause { atoms: vec![(*atom).clone()] }];
         let mut text = None;
         for (row, count) in rows {
