@@ -98,7 +98,8 @@ fn run_characters(run: &str) -> Vec<(char, Range<usize>)> {
     let mut characters: Vec<(char, Range<usize>)> = vec![];
     for (at, character) in run.char_indices().filter(|(_, it)| !is_ignored(*it)) {
         let span = at..at + character.len_utf8();
-        for folded in std::iter::once(character).nfkc() {
+        let is_part = |it: &char| it.is_alphanumeric() || is_combining_mark(*it);
+        for folded in std::iter::once(character).nfkc().filter(is_part) {
             match characters.last_mut() {
                 Some((last, bytes)) if compose(*last, folded).is_some() => {
                     *last = compose(*last, folded).unwrap_or(*last);

@@ -19,7 +19,8 @@ pub(super) fn fold_word(word: &str, max: usize, out: &mut String) {
     let mut base = None;
     for character in word.nfkd().filter(|it| !is_ignored(*it)) {
         if is_combining_mark(character) {
-            if is_part_of_word(base, character) {
+            // A mark without a letter before it is no part of the word.
+            if base.is_some_and(|base| is_part_of_word(base, character)) {
                 folded.push(character);
             }
             continue;
@@ -40,13 +41,11 @@ pub(super) fn fold_word(word: &str, max: usize, out: &mut String) {
 }
 
 /// Whether a mark makes another letter, and is no accent that can be left out.
-fn is_part_of_word(base: Option<char>, mark: char) -> bool {
+fn is_part_of_word(base: char, mark: char) -> bool {
     match (base, mark) {
         // й ў, ї, ѓ ќ
-        (Some('и' | 'у'), '\u{0306}') | (Some('і'), '\u{0308}') | (Some('г' | 'к'), '\u{0301}') => {
-            true
-        }
-        (Some(base), _) if has_accents(base) => false,
+        ('и' | 'у', '\u{0306}') | ('і', '\u{0308}') | ('г' | 'к', '\u{0301}') => true,
+        (base, _) if has_accents(base) => false,
         (_, mark) => !is_vowel_mark(mark),
     }
 }
@@ -107,7 +106,8 @@ pub(crate) fn is_continuous(character: char) -> bool {
         // Japanese: hiragana, katakana, and their half-width forms.
         | '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}'
         | '\u{FF66}'..='\u{FF9F}'
-        // Chinese characters.
+        // Chinese characters, and numbers that are another way to write them.
+        | '\u{3038}'..='\u{303A}' | '\u{3192}'..='\u{3195}' | '\u{3220}'..='\u{3229}' | '\u{3280}'..='\u{3289}'
         | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3FFFF}')
 }

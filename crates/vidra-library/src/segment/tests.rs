@@ -59,6 +59,9 @@ const TABLE: &[(&str, &str)] = &[
     ("ปี ๒๕๖๙", "ปี ี ๒๕๖๙"),
     // Signs without a sound.
     ("♪ [Music] >> 👍🏽 — …", "music"),
+    // Marks without a letter, and characters that are another way to write Chinese ones.
+    ("t \u{5C1}مa \u{301}", "t مa"),
+    ("jp㆒t 〸 ㈠", "jp 一 t 十 一"),
     ("", ""),
     ("C++ #1 50%", "c 1 50"),
 ];
@@ -116,6 +119,13 @@ fn check(text: &str) {
             assert_eq!(again, [token.text], "{text:?}");
         }
     });
+}
+
+#[test]
+fn every_character_divides() {
+    for character in (char::MIN..=char::MAX).filter(|it| class_of(*it) != Class::Separator) {
+        check(&format!("{character} a{character}b 東{character}京 م{character}"));
+    }
 }
 
 #[test]
