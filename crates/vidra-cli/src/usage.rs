@@ -102,7 +102,12 @@ fn unknown_flag(flag: &str, whole: &Command, command: &Command, given: &[String]
             Some(id) => {
                 format!("there is no flag '{id}'; put an id that begins with a hyphen after --")
             }
-            None if flag.starts_with('-') => format!("there is no flag '{flag}'"),
+            None if flag.starts_with('-') => {
+                let takes_query = command.get_arguments().any(|arg| arg.get_id() == "query");
+                let name = command.get_name();
+                let tip = format!("words to leave out belong after --: vidra {name} -- this -that");
+                with_tip(format!("there is no flag '{flag}'"), takes_query.then_some(tip))
+            }
             None => {
                 let is_value = |words: &[String]| matches!(words, [json, value] if json == "--json" && value == flag);
                 let tip = given.windows(2).any(is_value).then(|| {

@@ -60,26 +60,33 @@ pub(super) async fn grep(args: &GrepArgs) -> Result<(), Failure> {
         )));
     }
     let mut context = search::open(&args.common, &args.database).await?;
-    let fetched = fetch(args, &mut context).await;
-    let (id, is_complete) = match fetched {
+    let Fetched { job, trouble } = match fetch(args, &mut context).await {
         Ok(fetched) => fetched,
         Err(failure) => return context.end(Err(failure)).await,
     };
     let request = RestRequest::get("library")
         .segment("search")
         .parameter("q", Some(quoted(&args.phrase)))
-        .parameter("job", Some(&id))
+        .parameter("job", Some(&job))
         .parameter("context", Some(args.context));
     let listed = search::list(&mut context, request, &args.part).await;
-    // The transcripts stay in the library.
-    let delete = job::request(&id).method(Method::DELETE);
-    let deleted = context.service.fetch(&delete).await;
+    let deleted = delete(&context, &job).await;
     listed?;
     deleted?;
-    match is_complete {
-        true => Ok(()),
-        false => Err(Failure::Reported(Exit::Upstream)),
-    }
+    trouble.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
+}
+
+/// The transcripts of a grep.
+struct Fetched {
+    /// The job that has them.
+    job: String,
+    /// Why some of them are missing.
+    trouble: Option<Exit>,
+}
+
+/// Deletes a job. Its transcripts stay in the library.
+async fn delete(context: &CommandContext, job: &str) -> Result<(), Failure> {
+    context.service.fetch(&job::request(job).method(Method::DELETE)).await.map(drop)
 }
 
 /// A phrase of the query syntax.
@@ -87,8 +94,8 @@ fn quoted(phrase: &str) -> String {
     format!("\"{}\"", phrase.replace('"', " "))
 }
 
-/// Fetches the missing transcripts with a job. Returns the job, and whether it completed.
-async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<(String, bool), Failure> {
+/// Fetches the missing transcripts with a job.
+async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<Fetched, Failure> {
     let mut body = json!({
         "sources": Ids::listed(&args.sources, None)?, "limit": args.videos, "since": args.since,
         "lang": args.lang, "name": "grep",
@@ -100,15 +107,25 @@ async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<(String,
     let answer = context.service.fetch(&RestRequest::get("jobs").post(body)).await?;
     let JobView { id, units, .. } = read(&answer)?;
     let config = args.common.service.worker_config();
-    let follower = Follower::silent(id.clone(), units, config);
-    match follower.run(context).await {
-        Ok(()) => Ok((id, true)),
+    let followed = Follower::silent(id.clone(), units, config).run(context).await;
+    let job: JobView = read(&context.service.fetch(&job::request(&id)).await?)?;
+    if let Some(reasons) = job.failures() {
+        context.output.notice(&format!("videos without a transcript: {reasons}"));
+    }
+    match followed {
+        Ok(()) => Ok(Fetched { trouble: job.failures().map(|_| Exit::Missing), job: id }),
         // The library is searched without the missing transcripts.
         Err(Failure::Message(Exit::Upstream, why)) => {
             context.output.notice(&format!("{why}; the other transcripts are searched"));
-            Ok((id, false))
+            Ok(Fetched { job: id, trouble: Some(Exit::Upstream) })
         }
-        Err(failure) => Err(failure),
+        Err(failure) => {
+            // A job that was interrupted can be continued, and one that failed cannot.
+            if job.state == "failed" {
+                delete(context, &id).await?;
+            }
+            Err(failure)
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! `vidra search` and `vidra trends`: what the transcripts of a library say.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
+use vidra::format::span;
 use vidra_library::{Period, SearchGroup, SearchSort};
 
 use super::job;
@@ -13,7 +15,7 @@ use crate::output::{Form, read};
 use crate::service::RestRequest;
 use crate::values::{count_in, date, words_of};
 
-/// The words of a query, and the library.
+/// The words of a query, and the part of the library.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
     /// Words that a video must have; "exact phrase", OR, prefix*, title:word, and -word for videos without it (after --)
@@ -51,12 +53,6 @@ pub(crate) struct QueryArgs {
     /// Only videos of this day or time or earlier; days are in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
     until: Option<String>,
-
-    #[command(flatten)]
-    database: DatabaseArgs,
-
-    #[command(flatten)]
-    common: Common,
 }
 
 impl QueryArgs {
@@ -121,6 +117,12 @@ pub(crate) struct SearchArgs {
 
     #[command(flatten)]
     part: PageArgs,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    common: Common,
 }
 
 #[derive(Debug, clap::Args)]
@@ -131,11 +133,17 @@ pub(crate) struct TrendsArgs {
     /// Length of a period
     #[arg(long, value_parser = words_of(&Period::ALL), default_value = "month")]
     by: String,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Runs `vidra search`.
 pub(super) async fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let mut context = open(&args.query.common, &args.query.database).await?;
+    let mut context = open(&args.common, &args.database).await?;
     let request = args
         .query
         .request(&context, "search")
@@ -167,32 +175,54 @@ fn summary(page: &Value) -> Option<String> {
     let number = |path: &str| page.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let about = if page["total"]["approximate"].as_bool() == Some(true) { "about " } else { "" };
     let (moments, videos) = (number("/total/moments"), number("/total/videos"));
-    let hours = page["coverage"]["hours"].as_f64().unwrap_or(0.0);
-    let plural = |count: u64, one: &str| {
-        if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
-    };
     Some(format!(
-        "{about}{} in {}; searched {}, {hours} hours",
+        "{about}{} in {}; {}",
         plural(moments, "moment"),
         plural(videos, "video"),
-        plural(number("/coverage/videos"), "video"),
+        searched(page)
     ))
+}
+
+fn plural(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// The part of the library that was searched, as text for people.
+fn searched(answer: &Value) -> String {
+    let videos = answer["coverage"]["videos"].as_u64().unwrap_or(0);
+    let seconds = answer["coverage"]["hours"].as_f64().unwrap_or(0.0) * 3600.0;
+    format!("searched {}, {}", plural(videos, "video"), span(seconds as u64))
+}
+
+/// The totals of trends as a line for people.
+fn trends_summary(answer: &Value) -> String {
+    let periods = answer["items"].as_array().into_iter().flatten().chain(answer.get("undated"));
+    let sum = |member: &str| periods.clone().filter_map(|it| it[member].as_u64()).sum();
+    let (count, videos) = (sum("count"), sum("videos"));
+    let said = if count == 1 { "said once".to_owned() } else { format!("said {count} times") };
+    format!("{said} in {}; {}", plural(videos, "video"), searched(answer))
 }
 
 /// Runs `vidra trends`.
 pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
-    let mut context = open(&args.query.common, &args.query.database).await?;
+    let mut context = open(&args.common, &args.database).await?;
     let request = args.query.request(&context, "trends").await?.parameter("by", Some(&args.by));
     let done = async {
         let body = context.service.fetch(&context.shaped(request)).await?;
         match context.output.form {
             Form::Csv => context.output.csv("", &body),
             Form::Ndjson => {
-                let items: TrendItems = read(&body)?;
-                context.output.json("", items.items.get().as_bytes())
+                let TrendItems { mut items, undated } = read(&body)?;
+                items.extend(undated);
+                let lines = serde_json::to_vec(&items).map_err(vidra::Error::internal)?;
+                context.output.json("", &lines)
             }
             Form::Json => context.output.json("", &body),
-            Form::People => context.output.answer::<TrendsView>("", &body, hits::trends),
+            Form::People => {
+                context.output.answer::<TrendsView>("", &body, hits::trends)?;
+                context.output.notice(&trends_summary(&read(&body)?));
+                Ok(())
+            }
         }
     };
     let done = done.await;
@@ -201,5 +231,6 @@ pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
 
 #[derive(serde::Deserialize)]
 struct TrendItems {
-    items: Box<serde_json::value::RawValue>,
+    items: Vec<Box<RawValue>>,
+    undated: Option<Box<RawValue>>,
 }

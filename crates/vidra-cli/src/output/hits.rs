@@ -133,7 +133,7 @@ pub(crate) fn trends(it: &TrendsView, width: Option<usize>) -> String {
         .number("count", |it| it.count)
         .number("videos", |it| it.videos)
         .number("words", |it| it.words);
-    let about = if it.approximate { "counts are those of passages\n" } else { "" };
+    let about = if it.approximate { "each passage counts once\n" } else { "" };
     or_nothing(&rows, format!("{}{about}", table.written(None)))
 }
 

@@ -89,6 +89,15 @@ impl JobView {
         waiting.or_else(|| self.error.as_ref().map(|error| error.message.clone()))
     }
 
+    /// The reasons of failed videos with their numbers, the most frequent first.
+    pub(crate) fn failures(&self) -> Option<String> {
+        let mut failed: Vec<(&String, &u64)> = self.failed.iter().collect();
+        failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let failed: Vec<String> =
+            failed.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        (!failed.is_empty()).then(|| failed.join(", "))
+    }
+
     /// One line about the job: its state, its counts and the rest.
     pub(crate) fn summary(&self) -> String {
         let eta = self.eta_seconds.filter(|_| self.state == "running" || self.state == "listing");
@@ -124,10 +133,6 @@ pub(crate) fn job(job: &JobView, _: Option<usize>) -> String {
         counted(job.units, "unit"),
         counted(job.source_count, "source"),
     ]);
-    let mut failed: Vec<(&String, &u64)> = job.failed.iter().collect();
-    failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let failed = failed.iter().map(|(reason, count)| format!("{count} {reason}"));
-    let failed = failed.collect::<Vec<_>>().join(", ");
     let time = |label: &str, at: Option<&String>| {
         at.map(|at| format!("{label} {}", minute(at))).unwrap_or_default()
     };
@@ -137,7 +142,7 @@ pub(crate) fn job(job: &JobView, _: Option<usize>) -> String {
         time("ended", job.finished_at.as_ref()),
         job.owner.as_deref().map(|owner| format!("by {owner}")).unwrap_or_default(),
     ]);
-    let failed = if failed.is_empty() { failed } else { format!("failed: {failed}") };
+    let failed = job.failures().map(|it| format!("failed: {it}")).unwrap_or_default();
     let lines = [job.summary(), counts, failed, times];
     let lines = lines.iter().filter(|line| !line.is_empty());
     let lines: String = lines.map(|line| format!("{}\n", one_line(line))).collect();

@@ -61,3 +61,34 @@ fn faults_of_a_query_have_their_position() {
     let (code, _, error) = world.run(&["grep", "x", "!"]);
     assert_eq!(code, Some(2), "{error}");
 }
+
+#[test]
+fn grep_names_the_videos_that_it_could_not_search() {
+    let world = World::new(Duration::ZERO);
+    let (code, out, notice) = world.run(&["grep", "the", "txNoCaption", "txManualAsr"]);
+    assert_eq!(code, Some(1), "{notice}");
+    assert!(notice.contains("videos without a transcript: 1 captions_disabled"), "{notice}");
+    assert!(out.contains("watch?v=txManualAsr"), "{out}");
+    // Nothing is listed, and the job fails.
+    let (code, _, notice) = world.run(&["grep", "the", "@nobody-has-this-handle"]);
+    assert_eq!(code, Some(1), "{notice}");
+    let (_, jobs, _) = world.run(&["job", "list"]);
+    assert!(!jobs.contains("grep"), "its job is deleted: {jobs}");
+}
+
+#[test]
+fn trends_say_what_was_searched() {
+    let world = World::new(Duration::ZERO);
+    world.run(&["grep", "the", "txManualAsr"]);
+    let (code, _, notice) = world.run(&["trends", "absent"]);
+    assert_eq!(code, Some(0));
+    assert!(notice.contains("said 0 times in 0 videos; searched 1 video, "), "{notice}");
+    let (_, lines, _) = world.run(&["trends", "the", "--ndjson"]);
+    let counted: u64 = lines
+        .lines()
+        .map(|it| {
+            serde_json::from_str::<serde_json::Value>(it).unwrap()["videos"].as_u64().unwrap()
+        })
+        .sum();
+    assert_eq!(counted, 1, "{lines}");
+}

@@ -136,8 +136,8 @@ pub struct HitTotal {
     pub videos: u64,
     /// Moments of these videos.
     pub moments: u64,
-    /// `true` if the words are too frequent: `moments` is an estimate then, and only moments of the newest videos are
-    /// ranked. Absent otherwise.
+    /// `true` if the words are too frequent: `moments` is an estimate then, and only moments of the newest videos (or the
+    /// oldest, with `sort=oldest`) are ranked. Absent otherwise.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub approximate: bool,
@@ -151,7 +151,7 @@ pub struct HitTotal {
 pub struct SearchCoverage {
     /// Videos with a transcript that the filters include.
     pub videos: u64,
-    /// Their hours.
+    /// Their hours, with two decimals.
     pub hours: f64,
 }
 

@@ -159,7 +159,12 @@ impl JobApp {
     }
 }
 
-fn request(method: &str, path: &str, headers: Headers<'_>, body: impl Into<Body>) -> Request<Body> {
+pub(crate) fn request(
+    method: &str,
+    path: &str,
+    headers: Headers<'_>,
+    body: impl Into<Body>,
+) -> Request<Body> {
     let uri = format!("http://localhost{path}");
     let mut request = Request::builder().method(method).uri(uri);
     for (name, value) in headers {

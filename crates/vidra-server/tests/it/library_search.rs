@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use vidra_library::Limits;
 use vidra_server::gate::{Keys, Rules};
 
+use crate::app::PEER;
 use crate::collections::put;
 use crate::jobs::JobApp;
 use crate::jobs::access::{file, send};
+use crate::jobs::request;
 
 /// A service whose collection `news` has three videos.
 async fn filled() -> JobApp {
@@ -85,6 +87,11 @@ async fn faults_are_named_with_their_position() {
         ("videos?sort=relevance", "sort: must be one of newest, oldest"),
         ("trends?q=a&by=day", "by: must be one of month, week, year"),
         ("search?q=a&x=1", "x: unknown parameter"),
+        ("trends?q=a&in=title", "in: unknown parameter"),
+        (
+            "search?q=a&owner=",
+            "owner: names the owner of a collection, and collection is not given",
+        ),
     ];
     for (path, fault) in table {
         let got = app.get(&format!("/api/library/{path}")).await;
@@ -140,4 +147,41 @@ async fn keys_search_everything_or_their_own() {
     }
     let open = crate::app::TestApp::new();
     assert_eq!(open.get("/api/library/search?q=a").await.reason(), "library_off");
+}
+
+/// Only JSON has a member for videos without a date.
+#[tokio::test(start_paused = true)]
+async fn every_form_of_trends_counts_videos_without_a_date() {
+    let app = filled().await;
+    let whole = app.get("/api/library/trends?q=the").await.json();
+    let in_json: u64 = whole["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .chain(whole.get("undated"))
+        .map(|it| it["videos"].as_u64().unwrap())
+        .sum();
+    let csv = app.get("/api/library/trends?q=the&format=csv&fields=videos").await.text;
+    let in_csv: u64 = csv.lines().skip(1).map(|it| it.parse::<u64>().unwrap()).sum();
+    assert_eq!((in_json, in_csv), (3, 3), "{whole} {csv}");
+}
+
+/// A stream that nobody reads holds its slot.
+#[tokio::test(start_paused = true)]
+async fn a_caller_runs_a_limited_number_of_searches() {
+    let app = filled().await;
+    let search = |accept| request("GET", "/api/library/search?q=the", &[("accept", accept)], "");
+    let mut open = vec![];
+    for _ in 0..8 {
+        let response = app.app.app.answer(search("application/x-ndjson"), PEER).await;
+        assert_eq!(response.status(), 200);
+        open.push(response);
+    }
+    for path in ["search?q=the", "trends?q=the", "videos"] {
+        let got = app.get(&format!("/api/library/{path}")).await;
+        assert_eq!((got.status.as_u16(), &*got.reason()), (429, "too_many_searches"));
+        assert_eq!(got.header("retry-after"), Some("1"));
+    }
+    open.pop();
+    assert_eq!(app.get("/api/library/search?q=the").await.status, 200);
 }

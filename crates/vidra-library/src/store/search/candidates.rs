@@ -165,7 +165,7 @@ impl Condition {
         );
         let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
         connection.prepare_cached(&query)?.query_row(params_from_iter(values), |row| {
-            let hours = (row.get::<_, f64>(1)? / 360.0).round() / 10.0;
+            let hours = (row.get::<_, f64>(1)? / 36.0).round() / 100.0;
             let coverage = SearchCoverage { videos: row.get::<_, i64>(0)? as u64, hours };
             Ok((coverage, row.get::<_, i64>(2)? as u64))
         })
