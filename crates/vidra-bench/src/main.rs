@@ -10,6 +10,8 @@
 //! - `soak`: a long mixture of requests at a steady rate, with faults
 //! - `crowd`: cached answers beside many large ones
 //! - `jobs`: jobs of the service, and cached answers beside them
+//! - `searches`: searches in a large library, and cached answers beside them
+//! - `cached`: cached answers at a steady rate, alone and beside other work
 //! - `overload`: three times the capacity over 2,000 connections
 //! - `lists`: lists page by page and as a stream: time to the first item, memory
 //! - `cache_cost`: the cost of the cache: misses, memory, upstream units
@@ -25,6 +27,7 @@
 
 mod bare;
 mod cache_cost;
+mod cached;
 mod cases;
 mod crowd;
 mod hot;
@@ -36,6 +39,7 @@ mod open;
 mod overload;
 mod process;
 mod report;
+mod searches;
 mod service;
 mod soak;
 mod upstream;
@@ -83,7 +87,7 @@ enum Role {
 fn main() -> ExitCode {
     let Args { runs, only, seconds, minutes, role } = Args::parse();
     let is_selected = |part| match part {
-        Part::Load | Part::Crowd | Part::Soak => only == Some(part),
+        Part::Search | Part::Load | Part::Crowd | Part::Soak => only == Some(part),
         _ => only.is_none_or(|only| only == part),
     };
     let durations = cases::Durations { seconds, minutes };

@@ -30,13 +30,13 @@ pub(crate) enum LibraryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Verify the file and the checksum of every transcript; exit code 1 if something is damaged
+    /// Verify the file, the search index and the checksum of every transcript; exit code 1 if something is damaged
     ///
-    /// --repair mends single transcripts. A damaged file needs a backup
+    /// --repair mends single transcripts and the index. A damaged file needs a backup
     Check {
         #[command(flatten)]
         file: LibraryArgs,
-        /// Remove damaged transcripts, so that their jobs fetch them again
+        /// Build a faulty index again, and remove damaged transcripts, so that their jobs fetch them again
         #[arg(long)]
         repair: bool,
         /// Write JSON

@@ -24,7 +24,7 @@ pub(crate) struct GrepArgs {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
-    /// Look at this many videos at most, the newest of a channel first
+    /// Look at this many videos at most, in the order of the sources, the newest of a channel first
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = count_in::<u64>(1..=1_000_000))]
     videos: u64,
 
