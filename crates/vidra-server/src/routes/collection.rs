@@ -156,7 +156,7 @@ pub(super) async fn get_collection(
         ("owner" = Option<String>, Query, description = "For operators: the name of the key that the collection belongs to; the caller's own if not given"),
         ("state" = Option<String>, Query, description = "Only videos in this state; all if not given", example = "transcribed"),
         ("reason" = Option<String>, Query, description = "Only videos with this reason; all if not given", example = "captions_disabled"),
-        ("limit" = Option<u64>, Query, description = "The number of videos on a page, from 1 to 500", example = 50),
+        ("limit" = Option<u64>, Query, description = "The number of videos on a page, from 1 to 500; 50 if not given", example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("fields" = Option<String>, Query, description = "Only these members of each video; all if not given", example = "videoId,state,publishedAt")
