@@ -15,8 +15,7 @@ use crate::upstream::Upstream;
 /// The library file: that of `cargo bench -p vidra-library --bench search`.
 const LIBRARY: &str = "VIDRA_BENCH_LIBRARY";
 
-/// Callers that send a search as soon as the last one is answered. One of them would fill the half of two cores that
-/// searches use.
+/// Callers that send a search as soon as the last one is answered. On two cores, one caller already saturates the searches.
 const CALLERS: usize = 4;
 
 pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Result<()> {

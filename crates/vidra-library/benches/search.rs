@@ -2,8 +2,8 @@
 //! tokenizer, a row a caption) on the same text.
 //!
 //! `cargo bench -p vidra-library --bench search`. `VIDRA_BENCH_VIDEOS` sets the number of videos of 20 minutes; 33,400 of
-//! them have 100 million words in a million passages. The corpus stays in `VIDRA_BENCH_DIR`, if that is set; `VIDRA_BENCH_REINDEX=1` builds its
-//! index again.
+//! them have 100 million words in a million passages. The corpus stays in `VIDRA_BENCH_DIR`, if that is set;
+//! `VIDRA_BENCH_REINDEX=1` builds its index again.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -280,7 +280,16 @@ fn main() {
     let temporary = tempfile::tempdir().expect("a folder");
     let folder =
         std::env::var_os("VIDRA_BENCH_DIR").map_or(temporary.path().to_owned(), PathBuf::from);
-    let (path, peer_path) = (folder.join("bench-library.db"), folder.join("bench-peer.db"));
+    let file = |name: &str| folder.join(format!("{videos}-{name}"));
+    let (path, peer_path, complete) = (file("library.db"), file("peer.db"), file("complete"));
+    if !complete.exists() {
+        // What an interrupted run has left.
+        for path in [&path, &peer_path] {
+            for end in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{end}", path.display()));
+            }
+        }
+    }
     let (zipf, words) = (Zipf::new(), (0..VOCABULARY).map(word).collect::<Vec<_>>());
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
@@ -297,13 +306,19 @@ fn main() {
     }
     if is_new || std::env::var_os("VIDRA_BENCH_REINDEX").is_some() {
         let start = Instant::now();
-        runtime.block_on(library.reindex(|_| ())).expect("an index");
-        let seconds = start.elapsed().as_secs_f64();
-        println!("indexed again in {seconds:.1} s: {:.0} words a second", total as f64 / seconds);
+        let mut built = start;
+        let reindexed = library.reindex(|_| built = Instant::now());
+        runtime.block_on(reindexed).expect("an index");
+        let (build, removal) = ((built - start).as_secs_f64(), built.elapsed().as_secs_f64());
+        println!(
+            "indexed again in {build:.1} s: {:.0} words a second; the old index was removed in {removal:.1} s",
+            total as f64 / build
+        );
     }
-    if !peer_path.exists() {
+    if is_new {
         let seconds = fill_peer(&peer_path, &zipf, &words, videos);
         println!("peer: indexed in {seconds:.1} s: {:.0} words a second", total as f64 / seconds);
+        std::fs::write(&complete, "").expect("a file");
     }
     sizes(&path, videos);
     println!("size: {:.1} MB, peer {:.1} MB", megabytes(&path), megabytes(&peer_path));

@@ -1,11 +1,11 @@
 -- The full-text tables of an index have its number in their names, because a new index is built beside the old one:
 -- search_passages_N (a row a passage), search_seams_N (a row a border of two passages), search_words_N (a row a
--- transcript) and search_layouts_N (where the passages begin), with search_instances_N, a view of the places of each token.
+-- transcript) and search_layouts_N (where the passages begin), with search_instances_N, a view of the occurrences of each token.
 CREATE TABLE search_indexes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- The version of the rules that made the tokens.
+    -- The version of the rules that made the tokens. 0 if the index is being removed.
     version INTEGER NOT NULL,
-    -- Whether searches use it. Another index is being built.
+    -- Whether searches use it. Those before it are being removed, and one after it is being built.
     is_active INTEGER NOT NULL
 ) STRICT;
 

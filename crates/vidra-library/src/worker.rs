@@ -135,10 +135,15 @@ impl Worker {
         Ok(())
     }
 
-    /// Adds the transcripts of earlier releases to the index.
+    /// Adds the transcripts of earlier releases to the index, and removes an earlier index.
     async fn complete_index(&self) {
+        let complete = async || {
+            let transcripts = self.library.complete_index(|_| ()).await?;
+            self.library.remove_unused_indexes().await?;
+            Ok::<_, Error>(transcripts)
+        };
         loop {
-            match self.library.complete_index(|_| ()).await {
+            match complete().await {
                 Ok(0) => return,
                 Ok(transcripts) => return tracing::info!(transcripts, "search index completed"),
                 Err(error) => {

@@ -50,6 +50,9 @@ pub(crate) struct GrepArgs {
     common: Common,
 }
 
+/// How many videos without a transcript are printed.
+const SHOWN_FAILURES: usize = 20;
+
 /// Runs `vidra grep`.
 pub(super) async fn grep(args: &GrepArgs) -> Result<(), Failure> {
     // Before anything is fetched.
@@ -108,25 +111,55 @@ async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<Fetched,
     let JobView { id, units, .. } = read(&answer)?;
     let config = args.common.service.worker_config();
     let followed = Follower::silent(id.clone(), units, config).run(context).await;
-    let job: JobView = read(&context.service.fetch(&job::request(&id)).await?)?;
-    if let Some(reasons) = job.failures() {
-        context.output.notice(&format!("videos without a transcript: {reasons}"));
-    }
+    let failed = failed_videos(context, &id).await;
     match followed {
-        Ok(()) => Ok(Fetched { trouble: job.failures().map(|_| Exit::Missing), job: id }),
+        Ok(()) => Ok(Fetched { job: id, trouble: failed?.then_some(Exit::Missing) }),
         // The library is searched without the missing transcripts.
         Err(Failure::Message(Exit::Upstream, why)) => {
             context.output.notice(&format!("{why}; the other transcripts are searched"));
             Ok(Fetched { job: id, trouble: Some(Exit::Upstream) })
         }
         Err(failure) => {
+            let job = context.service.fetch(&job::request(&id)).await;
+            let job = job.and_then(|body| read::<JobView>(&body));
             // A job that was interrupted can be continued, and one that failed cannot.
-            if job.state == "failed" {
-                delete(context, &id).await?;
+            if job.is_ok_and(|job| job.state == "failed") {
+                let _ = delete(context, &id).await;
             }
             Err(failure)
         }
     }
+}
+
+/// Prints the videos without a transcript. Returns whether there are any.
+async fn failed_videos(context: &CommandContext, job: &str) -> Result<bool, Failure> {
+    let request = job::request(job)
+        .segment("items")
+        .parameter("state", Some("failed"))
+        .parameter("limit", Some(SHOWN_FAILURES + 1));
+    let page: FailedItems = read(&context.service.fetch(&request).await?)?;
+    for item in page.items.iter().take(SHOWN_FAILURES) {
+        let FailedItem { video_id, reason } = item;
+        let video = video_id.as_deref().unwrap_or("a video");
+        context.output.notice(&format!("{video} has no transcript: {reason}"));
+    }
+    if page.items.len() > SHOWN_FAILURES {
+        context.output.notice("more videos have no transcript");
+    }
+    Ok(!page.items.is_empty())
+}
+
+#[derive(serde::Deserialize)]
+struct FailedItems {
+    items: Vec<FailedItem>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FailedItem {
+    video_id: Option<String>,
+    #[serde(default)]
+    reason: String,
 }
 
 #[cfg(test)]

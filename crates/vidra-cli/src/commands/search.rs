@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use vidra::format::span;
 use vidra_library::{Period, SearchGroup, SearchSort};
 
 use super::job;
@@ -190,8 +189,12 @@ fn plural(count: u64, one: &str) -> String {
 /// The part of the library that was searched, as text for people.
 fn searched(answer: &Value) -> String {
     let videos = answer["coverage"]["videos"].as_u64().unwrap_or(0);
-    let seconds = answer["coverage"]["hours"].as_f64().unwrap_or(0.0) * 3600.0;
-    format!("searched {}, {}", plural(videos, "video"), span(seconds as u64))
+    let hours = answer["coverage"]["hours"].as_f64().unwrap_or(0.0);
+    let length = match hours < 2.0 {
+        true => plural((hours * 60.0).round() as u64, "minute"),
+        false => format!("{hours:.1} hours"),
+    };
+    format!("searched {}, {length}", plural(videos, "video"))
 }
 
 /// The totals of trends as a line for people.
@@ -199,8 +202,9 @@ fn trends_summary(answer: &Value) -> String {
     let periods = answer["items"].as_array().into_iter().flatten().chain(answer.get("undated"));
     let sum = |member: &str| periods.clone().filter_map(|it| it[member].as_u64()).sum();
     let (count, videos) = (sum("count"), sum("videos"));
-    let said = if count == 1 { "said once".to_owned() } else { format!("said {count} times") };
-    format!("{said} in {}; {}", plural(videos, "video"), searched(answer))
+    let about = if answer["approximate"].as_bool() == Some(true) { "about " } else { "" };
+    let (times, videos) = (plural(count, "time"), plural(videos, "video"));
+    format!("said {about}{times} in {videos}; {}", searched(answer))
 }
 
 /// Runs `vidra trends`.

@@ -1,4 +1,4 @@
-//! HitView of searches and trends as text for people.
+//! Hits of searches and trends as text for people.
 
 use serde::Deserialize;
 use vidra::format::clock;
@@ -35,7 +35,7 @@ struct MomentView {
     highlights: Vec<[usize; 2]>,
 }
 
-/// The hits, each with its time, its text and its link. HitView of one video that follow each other have one heading.
+/// The hits, each with its time, its text and its link. Hits of one video that follow each other have one heading.
 pub(crate) fn hits(all: &[HitView], width: Option<usize>) -> String {
     let mut text = String::new();
     let mut last = None;
@@ -133,7 +133,11 @@ pub(crate) fn trends(it: &TrendsView, width: Option<usize>) -> String {
         .number("count", |it| it.count)
         .number("videos", |it| it.videos)
         .number("words", |it| it.words);
-    let about = if it.approximate { "each passage counts once\n" } else { "" };
+    let about = if it.approximate {
+        "approximate: a frequent phrase counts once in each passage\n"
+    } else {
+        ""
+    };
     or_nothing(&rows, format!("{}{about}", table.written(None)))
 }
 

@@ -90,7 +90,7 @@ impl JobView {
     }
 
     /// The reasons of failed videos with their numbers, the most frequent first.
-    pub(crate) fn failures(&self) -> Option<String> {
+    fn failures(&self) -> Option<String> {
         let mut failed: Vec<(&String, &u64)> = self.failed.iter().collect();
         failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         let failed: Vec<String> =

@@ -67,7 +67,7 @@ fn grep_names_the_videos_that_it_could_not_search() {
     let world = World::new(Duration::ZERO);
     let (code, out, notice) = world.run(&["grep", "the", "txNoCaption", "txManualAsr"]);
     assert_eq!(code, Some(1), "{notice}");
-    assert!(notice.contains("videos without a transcript: 1 captions_disabled"), "{notice}");
+    assert!(notice.contains("txNoCaption has no transcript: captions_disabled"), "{notice}");
     assert!(out.contains("watch?v=txManualAsr"), "{out}");
     // Nothing is listed, and the job fails.
     let (code, _, notice) = world.run(&["grep", "the", "@nobody-has-this-handle"]);

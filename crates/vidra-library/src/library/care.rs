@@ -10,6 +10,7 @@ use vidra::{Error, Result, TranscriptQuery, VideoId};
 
 use super::Library;
 use crate::job::transcript_key;
+use crate::store::index::build;
 use crate::store::transcripts::{self, NewTranscript};
 use crate::store::{Check, JobFigures, Stats, jobs, maintenance, outbox};
 
@@ -51,6 +52,8 @@ impl Library {
         let check = |it: &_| maintenance::check_structure(it).map_err(jobs::error);
         let mut check = self.database().long_read(check).await?;
         if repair && !check.index_faults.is_empty() {
+            // An unfinished index may be the faulty one.
+            self.database().write(build::abandon).await?;
             self.reindex(|_| ()).await?;
         }
         let mut after = 0;

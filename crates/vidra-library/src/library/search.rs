@@ -139,7 +139,9 @@ impl Library {
     pub async fn reindex(&self, progress: impl FnMut(u64)) -> Result<u64> {
         self.remove_unused_indexes().await?;
         self.database().write(build::begin).await?;
-        self.complete_index(progress).await
+        let indexed = self.complete_index(progress).await?;
+        self.remove_unused_indexes().await?;
+        Ok(indexed)
     }
 
     /// Adds all transcripts to the index that it does not have: those of earlier releases, or all of them if the rules of
@@ -152,7 +154,9 @@ impl Library {
         let (mut done, mut after) = (0, 0);
         while let Some(step) = self.extend_index(after).await? {
             (done, after) = (done + step.added, step.last);
-            progress(done);
+            if step.added > 0 {
+                progress(done);
+            }
         }
         Ok(done)
     }
@@ -161,12 +165,8 @@ impl Library {
     async fn extend_index(&self, after: i64) -> Result<Option<IndexStep>> {
         let index = match self.database().read(build::work).await? {
             None => return Ok(None),
-            Some(IndexWork::Remove) => {
-                self.remove_unused_indexes().await?;
-                return Ok(Some(IndexStep { added: 0, last: 0 }));
-            }
             Some(IndexWork::Begin) => {
-                self.database().write(build::begin).await?;
+                self.database().write(build::begin_if_needed).await?;
                 return Ok(Some(IndexStep { added: 0, last: 0 }));
             }
             Some(IndexWork::Build { index }) => index,
@@ -188,14 +188,15 @@ impl Library {
             Ok(each.collect::<Vec<_>>())
         };
         let rows = self.database().compute(segment).await?;
-        let added = rows.len() as u64;
         let write = move |it: &_| {
-            rows.iter().try_for_each(|(number, checksum, info, rows)| {
+            let mut added = 0;
+            for (number, checksum, info, rows) in &rows {
                 let text = info.as_ref().map(|info| (info, rows, *checksum));
-                build::add_missing(it, index, *number, text)
-            })
+                added += u64::from(build::add_missing(it, index, *number, text)?);
+            }
+            Ok(added)
         };
-        self.database().write(write).await?;
+        let added = self.database().write(write).await?;
         Ok(Some(IndexStep { added, last }))
     }
 
@@ -211,7 +212,8 @@ impl Library {
         Ok(())
     }
 
-    async fn remove_unused_indexes(&self) -> Result<()> {
+    /// Removes indexes that searches will not read any more. Each step is a short transaction.
+    pub(crate) async fn remove_unused_indexes(&self) -> Result<()> {
         while self.database().write(build::remove_unused).await? {}
         Ok(())
     }

@@ -14,7 +14,7 @@ const MAX_TOKENS: usize = 64;
 /// The most words, phrases and exclusions of a query.
 const MAX_ATOMS: usize = 16;
 
-/// The most words that only name a beginning. Each of them reads many words of the index.
+/// The most prefixes. Each of them reads many words of the index.
 const MAX_PREFIXES: usize = 4;
 
 /// The fewest characters before `*`, in scripts with spaces.
@@ -93,13 +93,13 @@ impl QuerySize {
     fn add(&mut self, atom: &Atom) -> Result<(), String> {
         self.atoms += 1;
         self.tokens += atom.tokens.len();
-        // A single character of a script without spaces is no beginning of a word.
+        // A single character of a script without spaces is stored as a prefix, and is none for the caller.
         let is_word = !atom.tokens.last().is_some_and(|it| it.starts_with(is_continuous));
         self.prefixes += usize::from(atom.is_prefix && is_word);
         let bounds = [
             (self.atoms, MAX_ATOMS, "words and phrases"),
             (self.tokens, MAX_TOKENS, "words"),
-            (self.prefixes, MAX_PREFIXES, "beginnings of words"),
+            (self.prefixes, MAX_PREFIXES, "prefixes"),
         ];
         match bounds.iter().find(|(count, most, _)| count > most) {
             Some((_, most, what)) => Err(format!("a query has at most {most} {what}")),

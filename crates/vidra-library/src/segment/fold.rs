@@ -106,7 +106,7 @@ pub(crate) fn is_continuous(character: char) -> bool {
         // Japanese: hiragana, katakana, and their half-width forms.
         | '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}'
         | '\u{FF66}'..='\u{FF9F}'
-        // Chinese characters, and numbers that are another way to write them.
+        // Chinese characters, and numerals that NFKC maps to them.
         | '\u{3038}'..='\u{303A}' | '\u{3192}'..='\u{3195}' | '\u{3220}'..='\u{3229}' | '\u{3280}'..='\u{3289}'
         | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3FFFF}')

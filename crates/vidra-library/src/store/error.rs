@@ -44,8 +44,7 @@ pub(super) fn sql(error: rusqlite::Error) -> Error {
 
 /// The error of a search that took too long.
 pub(super) fn search_timed_out() -> Error {
-    let message =
-        "The search took too long; use rarer words, longer beginnings of words, or filters";
+    let message = "The search took too long; use rarer words, longer prefixes, or filters";
     Error::new(Reason::SearchTimedOut, message)
 }
 

@@ -15,6 +15,9 @@ pub(crate) const PASSAGE_BITS: u32 = 16;
 /// less often.
 const HASH_BYTES: usize = 8 << 20;
 
+/// The version of an index that is being removed. No release has it.
+const REMOVED: i64 = 0;
+
 /// How many pages one step of a merge writes, or one step of a removal deletes.
 const STEP_PAGES: i64 = 500;
 
@@ -58,18 +61,19 @@ fn all(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
     let query = "SELECT number, version, is_active, (SELECT number FROM search_indexes WHERE is_active) AS active
         FROM search_indexes ORDER BY number";
     let index = |row: &rusqlite::Row| {
-        let (number, is_current) = (row.get(0)?, row.get::<_, i64>(1)? == segment::VERSION);
-        let use_ = match (row.get(2)?, row.get::<_, Option<i64>>(3)?) {
-            (true, _) => IndexUse::Active,
-            (false, Some(active)) if number < active => IndexUse::Former,
-            (false, _) => IndexUse::Next,
+        let (number, version): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let active: Option<i64> = row.get(3)?;
+        let use_ = match row.get(2)? {
+            true => IndexUse::Active,
+            false if version == REMOVED || active.is_some_and(|it| number < it) => IndexUse::Former,
+            false => IndexUse::Next,
         };
-        Ok(Index { number, use_, is_current })
+        Ok(Index { number, use_, is_current: version == segment::VERSION })
     };
     connection.prepare_cached(query)?.query_map([], index)?.collect()
 }
 
-/// The active index and the next one, to which every change is made.
+/// The indexes to which every change is made: all but former ones.
 fn maintained(connection: &Connection) -> rusqlite::Result<Vec<Index>> {
     let mut indexes = all(connection)?;
     indexes.retain(|it| it.use_ != IndexUse::Former);
@@ -100,7 +104,7 @@ fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
     Ok(Index { number, use_, is_current: true })
 }
 
-/// Adds a stored transcript to every index, in place of its earlier text.
+/// Adds a stored transcript to the index, in place of its earlier text.
 pub(super) fn add(
     connection: &Connection,
     transcript: i64,
@@ -206,7 +210,7 @@ fn remove_rows(connection: &Connection, index: i64, transcript: i64) -> rusqlite
     Ok(())
 }
 
-/// Removes a transcript from every index. The row of the transcript must still exist.
+/// Removes a transcript from the index. The row of the transcript must still exist.
 pub(super) fn remove(connection: &Connection, transcript: i64) -> rusqlite::Result<()> {
     for index in maintained(connection)? {
         remove_rows(connection, index.number, transcript)?;
@@ -217,7 +221,7 @@ pub(super) fn remove(connection: &Connection, transcript: i64) -> rusqlite::Resu
     video.map_or(Ok(()), |video| count_best(connection, &video))
 }
 
-/// Removes the transcripts of a video from every index.
+/// Removes the transcripts of a video from the index.
 pub(super) fn remove_video(connection: &Connection, video: &str) -> rusqlite::Result<()> {
     let query = "SELECT number FROM transcripts WHERE video = ?";
     let numbers: Vec<i64> = connection
@@ -227,32 +231,33 @@ pub(super) fn remove_video(connection: &Connection, video: &str) -> rusqlite::Re
     numbers.into_iter().try_for_each(|number| remove(connection, number))
 }
 
-/// Whether a message of SQLite names a table of an index.
-pub(super) fn is_table_in(message: &str) -> bool {
+/// The number of the index that a message of SQLite is about.
+fn index_in(message: &str) -> Option<i64> {
     let tables = ["passages", "seams", "words", "layouts"];
-    tables.iter().any(|table| message.contains(&format!("search_{table}_")))
+    let rest = tables.iter().find_map(|table| message.split_once(&format!("search_{table}_")))?.1;
+    let end = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
-/// The faults of the active index, one sentence each. An index that is being built has none.
-pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+/// The faults of the index, one sentence each. Those that SQLite has found are taken from `messages`. Transcripts that the
+/// index does not have yet are no fault.
+pub(super) fn faults(
+    connection: &Connection,
+    messages: &mut Vec<String>,
+) -> rusqlite::Result<Vec<String>> {
     let indexes = maintained(connection)?;
-    let [Index { number, use_: IndexUse::Active, is_current: true }] = indexes[..] else {
-        return Ok(vec![]);
-    };
-    let layouts = format!("search_layouts_{number}");
-    let counts = [
-        (format!("transcripts WHERE number NOT IN (SELECT transcript FROM {layouts})"), "lacks"),
-        (
-            format!("{layouts} WHERE transcript NOT IN (SELECT number FROM transcripts)"),
-            "has removed",
-        ),
-    ];
-    let mut faults = vec![];
-    for (rows, fault) in counts {
-        let count: i64 =
-            connection.query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| row.get(0))?;
+    let mut faults: Vec<String> =
+        messages.extract_if(.., |message| index_in(message).is_some()).collect();
+    // A former index is incomplete while it is being removed.
+    faults.retain(|it| indexes.iter().any(|index| index_in(it) == Some(index.number)));
+    for Index { number, .. } in indexes {
+        let removed = format!(
+            "SELECT count(*) FROM search_layouts_{number}
+            WHERE transcript NOT IN (SELECT number FROM transcripts)"
+        );
+        let count: i64 = connection.query_row(&removed, [], |row| row.get(0))?;
         if count > 0 {
-            faults.push(format!("the search index {fault} transcripts: {count}"));
+            faults.push(format!("the search index has removed transcripts: {count}"));
         }
     }
     Ok(faults)

@@ -141,16 +141,13 @@ pub struct Check {
     pub renewed_items: u64,
 }
 
-/// Checks the structure of the file, that the counts of jobs agree with their items, and that the index has every
-/// transcript.
+/// Checks the structure of the file and of the index, and that the counts of jobs agree with their items.
 pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Check> {
     let mut query = connection.prepare("PRAGMA integrity_check")?;
     let mut faults: Vec<String> =
         query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     faults.retain(|line| line != "ok");
-    let is_of_index = |line: &mut String| index::is_table_in(line);
-    let mut index_faults: Vec<String> = faults.extract_if(.., is_of_index).collect();
-    index_faults.extend(index::faults(connection)?);
+    let index_faults = index::faults(connection, &mut faults)?;
     let counts = "SELECT jobs.id FROM jobs LEFT JOIN
             (SELECT job, count(*) AS all_items, sum(state = 1) AS good, sum(state = 2) AS bad FROM items GROUP BY job)
             AS counted ON counted.job = jobs.number

@@ -373,6 +373,11 @@ async fn trends_count_every_time() {
     assert_eq!(shown, [("2026-01".to_owned(), 4, 1_200, 1), ("2026-02".to_owned(), 3, 5, 1)]);
     assert_eq!(trends.items[1].per_million, 600_000.0);
     assert_eq!(trends.undated.unwrap().count, 1);
+    // A word counts once, also if the query names it twice.
+    for query in ["needle needle", "needle OR nee*", "nee* OR needle"] {
+        let again = library.trends(&request(query), Period::Month).await.unwrap();
+        assert_eq!(again.items, trends.items, "{query}");
+    }
     let phrase = library.trends(&request("\"needle needle\""), Period::Year).await.unwrap();
     assert_eq!((phrase.items[0].count, phrase.items[0].videos, phrase.approximate), (1, 1, false));
     assert_eq!(phrase.items[0].period.as_deref(), Some("2026"));

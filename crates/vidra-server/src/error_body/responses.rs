@@ -209,7 +209,7 @@ const ALL: [ErrorResponse; 42] = [
         "SearchTimedOut",
         "The search took longer than 2 seconds.",
         Reason::SearchTimedOut,
-        "The search took longer than 2 seconds; use rarer words, longer beginnings of words, or filters",
+        "The search took too long; use rarer words, longer prefixes, or filters",
     ),
     ErrorResponse::new(
         "LibraryOff",

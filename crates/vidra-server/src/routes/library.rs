@@ -81,7 +81,7 @@ const STREAM_PAGE: usize = 500;
 /// The original track of a video is searched: captions by people, otherwise recognised speech. `lang` searches tracks in
 /// one language, also translations.
 ///
-/// Cost: none; 1 unit if `channel` is a handle that no collection of the library has.
+/// Cost: none; 1 unit if `channel` is a handle that is in no collection that the caller may search.
 #[utoipa::path(
     get, path = "/api/library/search", tag = "Library",
     params(
@@ -148,7 +148,7 @@ pub(super) async fn search_library(
 /// number of all words of the period. Periods without videos are left out. One track of a video counts, as in a search. In
 /// CSV and NDJSON, videos without a publication time are the last row, without `period`.
 ///
-/// Cost: none; 1 unit if `channel` is a handle that no collection of the library has.
+/// Cost: none; 1 unit if `channel` is a handle that is in no collection that the caller may search.
 #[utoipa::path(
     get, path = "/api/library/trends", tag = "Library",
     params(
@@ -179,7 +179,7 @@ pub(super) async fn get_trends(
     if form.is_json() {
         return form.page::<Trend>(&trends, &trends.items, None);
     }
-    // Only JSON has a member for them.
+    // CSV and NDJSON have no member `undated`, so it is the last row.
     let rows: Vec<Trend> = trends.items.iter().cloned().chain(trends.undated.clone()).collect();
     if form.is_stream() {
         return form.stream(stream::iter(rows.into_iter().map(Ok)), caller.drain).await;
@@ -191,7 +191,7 @@ pub(super) async fn get_trends(
 ///
 /// Videos without a publication time come last.
 ///
-/// Cost: none; 1 unit if `channel` is a handle that no collection of the library has.
+/// Cost: none; 1 unit if `channel` is a handle that is in no collection that the caller may search.
 #[utoipa::path(
     get, path = "/api/library/videos", tag = "Library",
     params(
@@ -315,33 +315,32 @@ async fn read_filter(
         // It belongs to the caller, or it is not found.
         caller.library.job(id, &caller.access).await?;
     }
+    let own = match &caller.access {
+        Access::Owner(name) if caller.sees_own_only() => Some(name.clone()),
+        _ => None,
+    };
     let channel = match channel {
-        Some(named) => Some(channel_id(caller, vidra, named).await?),
+        Some(named) => Some(channel_id(caller, own.as_deref(), vidra, named).await?),
         None => None,
     };
     let mut filter = LibraryFilter::default();
     filter.collection = collection.map(|name| (owner, name));
     (filter.job, filter.channel, filter.videos) = (job, channel, videos);
     (filter.lang, filter.range) = (lang, range);
-    filter.owner = match &caller.access {
-        Access::Owner(name) if caller.sees_own_only() => Some(name.clone()),
-        _ => None,
-    };
+    filter.owner = own;
     Ok(filter)
 }
 
-/// The id of a channel. The library knows those of collections.
+/// The id of a channel. The library knows those of collections, of this owner if there is one.
 async fn channel_id(
     caller: &LibraryCaller,
+    owner: Option<&str>,
     vidra: &Vidra,
     channel: ChannelRef,
 ) -> Result<ChannelId> {
     let known = match &channel {
         ChannelRef::Id(id) => return Ok(id.clone()),
-        ChannelRef::Handle(handle) => {
-            let owner = caller.sees_own_only().then_some(caller.owner.as_str());
-            caller.library.known_channel(handle, owner).await?
-        }
+        ChannelRef::Handle(handle) => caller.library.known_channel(handle, owner).await?,
         _ => None,
     };
     match known {

@@ -265,6 +265,10 @@ impl ListForm {
         }
         let mut body = serde_json::to_value(whole).map_err(ApiError::internal)?;
         body["items"] = self.chosen(&items).into();
+        // Trends have one more item.
+        if let Some(undated) = body.get_mut("undated") {
+            *undated = self.choose(undated);
+        }
         Ok(Tagged(body).into_response())
     }
 

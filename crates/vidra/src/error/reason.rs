@@ -197,7 +197,7 @@ reasons! {
     /// YouTube did not answer before the deadline.
     TimedOut = "timed_out", Timeout, "Repeat the request, or allow more time.";
     /// A search in the library took longer than 2 seconds.
-    SearchTimedOut = "search_timed_out", Timeout, "Use rarer words, longer beginnings of words, or filters.";
+    SearchTimedOut = "search_timed_out", Timeout, "Use rarer words, longer prefixes, or filters.";
     /// A bug in vidra.
     Internal = "internal", Internal, "Report it with the request id.";
 }

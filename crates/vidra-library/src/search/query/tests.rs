@@ -80,7 +80,7 @@ fn faults_have_their_position() {
         ("a*b", "position 2: * can only be at the end of a word"),
         ("*", "position 1: there is no word"),
         ("x title:", "position 9: there is no word"),
-        ("aa* bb* cc* dd* ee*", "position 17: a query has at most 4 beginnings of words"),
+        ("aa* bb* cc* dd* ee*", "position 17: a query has at most 4 prefixes"),
         (long.as_str(), "must have at most 500 characters, and has 502"),
         (many.as_str(), "position 81: a query has at most 16 words and phrases"),
         (words.as_str(), "position 330: a query has at most 64 words"),

@@ -3,7 +3,9 @@
 use rusqlite::{Connection, OptionalExtension};
 use vidra::transcript::TranscriptInfo;
 
-use super::{Index, IndexUse, STEP_PAGES, add_rows, add_track, all, count_best, create};
+use super::{
+    Index, IndexUse, REMOVED, STEP_PAGES, add_rows, add_track, all, count_best, create, maintained,
+};
 use crate::passage::IndexRows;
 use crate::store::transcripts::{PACKED, packed};
 use crate::transcript::PackedText;
@@ -11,18 +13,29 @@ use crate::transcript::PackedText;
 /// Begins a new index beside the active one, unless one is being built.
 pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     let indexes = all(connection)?;
-    let has = |use_: IndexUse| indexes.iter().any(|it| it.use_ == use_);
-    match has(IndexUse::Next) {
-        true => Ok(()),
-        false => create(connection, !has(IndexUse::Active)).map(drop),
+    if indexes.iter().any(is_next) {
+        return Ok(());
+    }
+    let has_active = indexes.iter().any(|it| it.use_ == IndexUse::Active);
+    create(connection, !has_active).map(drop)
+}
+
+/// Begins a new index if [`work`] says so. Another process may have done it meanwhile.
+pub(crate) fn begin_if_needed(connection: &Connection) -> rusqlite::Result<()> {
+    match work(connection)? {
+        Some(IndexWork::Begin) => begin(connection),
+        _ => Ok(()),
     }
 }
 
-/// The work that an index still needs.
+/// Whether this release builds the index, and searches will read it.
+fn is_next(index: &Index) -> bool {
+    index.use_ == IndexUse::Next && index.is_current
+}
+
+/// The work that is left for the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexWork {
-    /// An index is not used any more, and has to be removed.
-    Remove,
     /// The index does not have all transcripts of the library.
     Build { index: i64 },
     /// The active index has tokens of other rules, or there is none.
@@ -32,14 +45,10 @@ pub(crate) enum IndexWork {
 /// The work that is left. `None` if the active index has every transcript.
 pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork>> {
     let indexes = all(connection)?;
-    let with_use = |use_: IndexUse| indexes.iter().find(|it| it.use_ == use_);
-    if unused(&indexes).is_some() {
-        return Ok(Some(IndexWork::Remove));
-    }
-    if let Some(next) = with_use(IndexUse::Next) {
+    if let Some(next) = indexes.iter().find(|it| is_next(it)) {
         return Ok(Some(IndexWork::Build { index: next.number }));
     }
-    match with_use(IndexUse::Active) {
+    match indexes.iter().find(|it| it.use_ == IndexUse::Active) {
         Some(active) if active.is_current => {
             let missing = next_missing(connection, active.number)?;
             Ok(missing.map(|_| IndexWork::Build { index: active.number }))
@@ -53,24 +62,13 @@ pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork
     }
 }
 
-/// An index that searches will not read any more: a former one, or an unfinished one of another release.
-fn unused(indexes: &[Index]) -> Option<i64> {
-    let is_unused = |it: &&Index| match it.use_ {
-        IndexUse::Former => true,
-        IndexUse::Next => !it.is_current,
-        IndexUse::Active => false,
-    };
-    indexes.iter().find(is_unused).map(|it| it.number)
-}
-
-/// Whether an index exists. Another process may have replaced it.
-fn exists(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
-    Ok(all(connection)?.iter().any(|it| it.number == index))
+/// Whether an index can still be built. Another process may have replaced it.
+fn is_built(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
+    Ok(maintained(connection)?.iter().any(|it| it.number == index && it.is_current))
 }
 
 /// The first transcript that an index does not have.
 fn next_missing(connection: &Connection, index: i64) -> rusqlite::Result<Option<i64>> {
-    // Both are in the order of their numbers.
     let query = format!(
         "SELECT number FROM transcripts WHERE number NOT IN (SELECT transcript FROM search_layouts_{index}) ORDER BY number LIMIT 1"
     );
@@ -78,14 +76,14 @@ fn next_missing(connection: &Connection, index: i64) -> rusqlite::Result<Option<
 }
 
 /// The transcripts after the number `after` that an index does not have, until their texts have `length` bytes. Empty if
-/// the index does not exist any more.
+/// the index was replaced.
 pub(crate) fn missing(
     connection: &Connection,
     index: i64,
     after: i64,
     length: u64,
 ) -> rusqlite::Result<Vec<(i64, PackedText)>> {
-    if !exists(connection, index)? {
+    if !is_built(connection, index)? {
         return Ok(vec![]);
     }
     let query = format!(
@@ -104,54 +102,69 @@ pub(crate) fn missing(
     Ok(texts)
 }
 
-/// Adds a transcript to an index that is being built, unless it was changed or removed meanwhile. A damaged text has no
-/// rows: it stays out of searches.
+/// Adds a transcript to an index that is being built, unless it was changed or removed meanwhile. Returns whether it did.
+/// A damaged text has no rows: it stays out of searches.
 pub(crate) fn add_missing(
     connection: &Connection,
     index: i64,
     transcript: i64,
     text: Option<(&TranscriptInfo, &IndexRows, u32)>,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<bool> {
     let missing = format!(
         "SELECT checksum FROM transcripts WHERE number = ?
             AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)"
     );
-    if !exists(connection, index)? {
-        return Ok(());
+    if !is_built(connection, index)? {
+        return Ok(false);
     }
     let checksum: Option<i64> = connection
         .prepare_cached(&missing)?
         .query_row([transcript], |row| row.get(0))
         .optional()?;
     match (checksum, text) {
-        (None, _) => Ok(()),
         (Some(_), None) => {
             let none =
                 format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, x'')");
-            connection.prepare_cached(&none)?.execute([transcript]).map(drop)
+            connection.prepare_cached(&none)?.execute([transcript])?;
+            Ok(true)
         }
         (Some(stored), Some((info, rows, checksum))) if stored == i64::from(checksum) => {
             add_rows(connection, index, transcript, info, rows)?;
             add_track(connection, transcript, info, rows)?;
-            count_best(connection, info.video_id.as_str())
+            count_best(connection, info.video_id.as_str())?;
+            Ok(true)
         }
-        (Some(_), Some(_)) => Ok(()),
+        _ => Ok(false),
     }
 }
 
-/// Lets searches use a complete index. Those before it become former ones. Returns whether it was complete.
-pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
-    if !exists(connection, index)? || next_missing(connection, index)?.is_some() {
-        return Ok(false);
+/// Lets searches use an index if it is complete. Those before it become former ones.
+pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<()> {
+    if is_built(connection, index)? && next_missing(connection, index)?.is_none() {
+        connection.execute("UPDATE search_indexes SET is_active = number = ?", [index])?;
     }
-    connection.execute("UPDATE search_indexes SET is_active = number = ?", [index])?;
-    Ok(true)
+    Ok(())
 }
 
-/// Removes a part of an unused index. Returns whether there is more: the whole index would be one large transaction, and
-/// nothing could be stored meanwhile.
+/// Makes every index a former one that is not active.
+pub(crate) fn abandon(connection: &Connection) -> rusqlite::Result<()> {
+    let abandon = "UPDATE search_indexes SET version = ? WHERE NOT is_active";
+    connection.execute(abandon, [REMOVED]).map(drop)
+}
+
+/// Removes a part of an index that searches will not read: a former one, or an unfinished one of another release. Returns
+/// whether there is more to remove. The whole index would be one large transaction, and nothing could be stored meanwhile.
 pub(crate) fn remove_unused(connection: &Connection) -> rusqlite::Result<bool> {
-    let Some(index) = unused(&all(connection)?) else { return Ok(false) };
+    let is_unused = |it: &Index| match it.use_ {
+        IndexUse::Former => true,
+        IndexUse::Next => !it.is_current,
+        IndexUse::Active => false,
+    };
+    let Some(index) = all(connection)?.into_iter().find(is_unused) else { return Ok(false) };
+    let index = index.number;
+    // Before anything is missing, so that no process uses it any more.
+    let former = "UPDATE search_indexes SET version = ?1 WHERE number = ?2 AND version <> ?1";
+    connection.execute(former, [REMOVED, index])?;
     // FTS5 stores an index in these tables. The first rows of `data` describe the others, which are pages.
     let parts = [
         ("data", "id", "WHERE id > 10", STEP_PAGES),
@@ -179,4 +192,31 @@ fn drop_tables(connection: &Connection, number: i64) -> rusqlite::Result<()> {
         DROP TABLE search_passages_{number}; DROP TABLE search_seams_{number}; DROP TABLE search_words_{number};
         DROP TABLE search_layouts_{number}; DELETE FROM search_indexes WHERE number = {number}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::database::Database;
+
+    /// Another process may work on an index that was replaced since.
+    #[tokio::test]
+    async fn a_replaced_index_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("library.db"), None).unwrap();
+        let replaced = |it: &Connection| {
+            create(it, true)?;
+            begin(it)?;
+            assert_eq!(work(it)?, Some(IndexWork::Build { index: 2 }));
+            activate(it, 2)?;
+            activate(it, 1)?;
+            assert!(missing(it, 1, 0, 100)?.is_empty() && !add_missing(it, 1, 1, None)?);
+            assert_eq!(work(it)?, None);
+            begin_if_needed(it)?;
+            while remove_unused(it)? {}
+            all(it)
+        };
+        let left = database.write(replaced).await.unwrap();
+        assert_eq!(left, [Index { number: 2, use_: IndexUse::Active, is_current: true }]);
+    }
 }

@@ -24,7 +24,7 @@ pub(super) struct Track {
     pub(super) words: i64,
 }
 
-fn track(row: &Row) -> rusqlite::Result<Track> {
+pub(super) fn track(row: &Row) -> rusqlite::Result<Track> {
     Ok(Track {
         transcript: row.get(0)?,
         video: row.get(1)?,
@@ -33,7 +33,8 @@ fn track(row: &Row) -> rusqlite::Result<Track> {
     })
 }
 
-const TRACK: &str = "t.transcript, t.video, t.published_at, t.words";
+/// The columns of [`track`].
+pub(super) const TRACK: &str = "t.transcript, t.video, t.published_at, t.words";
 
 /// A filter as a condition on `search_tracks AS t`.
 pub(super) struct Condition {
@@ -184,7 +185,7 @@ pub(super) fn candidates(
         return condition.tracks_of(reader, &reader.transcripts_with_phrase(phrase)?);
     }
     let text = expression::query_in_words(query, *fields, &condition.tokens);
-    let mut found = reader.tracks(&text, condition, TRACK, track).map_err(sql)?;
+    let mut found = reader.tracks(&text, condition).map_err(sql)?;
     for clause in query.clauses.iter().filter(|it| it.atoms.iter().any(Atom::is_phrase)) {
         let mut matching = HashSet::new();
         for atom in &clause.atoms {

@@ -21,9 +21,9 @@ use crate::store::index;
 /// The average number of words of a passage, to estimate the number of passages.
 const PASSAGE_WORDS: u64 = 100;
 
-/// How many passages, and of how many of the newest videos, are ranked if there are too many.
-const NEWEST_PASSAGES: usize = 5_000;
-const NEWEST_VIDEOS: usize = 300;
+/// How many passages, and of how many of the first videos by publication, are ranked if there are too many.
+const FIRST_PASSAGES: usize = 5_000;
+const FIRST_VIDEOS: usize = 300;
 
 /// The most occurrences of a word in chapter titles that raise a score.
 const CHAPTER_OCCURRENCES: usize = 20_000;
@@ -83,24 +83,23 @@ pub(crate) fn search(
     let reader = Reader::new(connection, index.number, last);
     let found = candidates(&reader, request, &condition)?;
     let ranking = rank(&reader, request, &found)?;
-    let mut texts = PageTexts::new(&reader, request);
+    let texts = PageTexts::new(&reader, request);
+    let end = offset.saturating_add(limit);
     let (items, has_more) = match request.group {
         SearchGroup::Moment => {
-            let page = ranking.moments.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(texts.hit(*it)?.map(HitItem::Moment)));
-            (
-                hits.collect::<Result<Vec<_>>>()?,
-                ranking.moments.len() > offset.saturating_add(limit),
-            )
+            let all = &ranking.moments;
+            let page = &all[offset.min(all.len())..end.min(all.len())];
+            let items = texts.hits(page)?.into_iter().map(HitItem::Moment).collect();
+            (items, all.len() > end)
         }
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
             let page = videos.iter().skip(offset).take(limit);
-            let hits = page.map(|it| Ok(texts.video(it)?.map(HitItem::Video)));
-            (hits.collect::<Result<Vec<_>>>()?, videos.len() > offset.saturating_add(limit))
+            let items = page.filter_map(|it| texts.video(it).transpose());
+            let items = items.map(|it| it.map(HitItem::Video)).collect::<Result<_>>()?;
+            (items, videos.len() > end)
         }
     };
-    let items = items.into_iter().flatten().collect();
     let note = ranking.moments.is_empty().then(|| match coverage.videos {
         1 => "No match in the one video that was searched".to_owned(),
         videos => format!("No match in the {videos} videos that were searched"),
@@ -133,7 +132,7 @@ fn rank(reader: &Reader, request: &TextSearch, found: &[Track]) -> Result<Rankin
         .coverage(reader.connection, reader.last)
         .map_err(sql)?;
     let mut scored = merge(&postings, words / PASSAGE_WORDS);
-    retain_found(&mut scored, found, &ordered);
+    retain_found(&mut scored, &ordered);
     retain_best(&mut scored);
     let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();
     let total = total(scored.len(), &spoken, found, is_approximate);
@@ -183,12 +182,11 @@ fn by_publication(found: &[Track], sort: SearchSort) -> Vec<&Track> {
     ordered
 }
 
-/// Leaves the passages of these tracks, and notes the positions of their videos. Both lists are in the order of their
+/// Leaves the passages of these tracks, and notes the positions of their videos. The passages are in the order of their
 /// numbers.
-fn retain_found(scored: &mut Vec<Scored>, found: &[Track], ordered: &[&Track]) {
+fn retain_found(scored: &mut Vec<Scored>, ordered: &[&Track]) {
     let mut positions: Vec<(i64, u32)> = ordered.iter().map(|it| it.transcript).zip(0..).collect();
     positions.sort_unstable();
-    debug_assert!(found.len() == positions.len());
     let mut at = 0;
     scored.retain_mut(|it| {
         let transcript = transcript_of(it.row);
@@ -203,7 +201,7 @@ fn retain_found(scored: &mut Vec<Scored>, found: &[Track], ordered: &[&Track]) {
     });
 }
 
-/// The passages of each clause, and whether they are those of the newest videos only.
+/// The passages of each clause, and whether they are those of the first videos only.
 fn all_postings(
     reader: &Reader,
     clauses: &[Clause],
@@ -218,30 +216,30 @@ fn all_postings(
         return Ok((all.into_iter().flatten().collect(), false));
     }
     // The words are too frequent: only the first videos in the order are ranked.
-    let first: Vec<Track> = ordered.iter().take(NEWEST_VIDEOS).map(|it| (*it).clone()).collect();
+    let mut first = HashSet::new();
     let mut rows: Vec<Postings> = vec![vec![]; clauses.len()];
     let mut count = 0;
-    for track in &first {
-        let track = std::slice::from_ref(track);
+    for track in ordered.iter().take(FIRST_VIDEOS) {
+        first.insert(track.transcript);
+        let track = std::slice::from_ref(*track);
         for (clause, rows) in clauses.iter().zip(&mut rows) {
             for atom in clause.atoms.iter().filter(|it| !it.is_title && !it.is_prefix) {
                 rows.extend(reader.one_by_one(atom, track)?);
             }
         }
         let before = std::mem::replace(&mut count, rows.iter().map(Vec::len).sum());
-        if count > NEWEST_PASSAGES && before > 0 {
+        if count > FIRST_PASSAGES && before > 0 {
             break;
         }
     }
     // FTS5 reads all occurrences of a prefix also for a single transcript.
-    let is_first: HashSet<i64> = first.iter().map(|it| it.transcript).collect();
     for (clause, rows) in clauses.iter().zip(&mut rows) {
         for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix) {
             let all = match atom.is_phrase() {
                 true => reader.phrase_everywhere(atom)?,
                 false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
             };
-            rows.extend(all.into_iter().filter(|(row, _)| is_first.contains(&transcript_of(*row))));
+            rows.extend(all.into_iter().filter(|(row, _)| first.contains(&transcript_of(*row))));
         }
     }
     Ok((rows.into_iter().map(summed).collect(), true))

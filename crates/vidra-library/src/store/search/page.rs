@@ -1,7 +1,5 @@
 //! The hits of a page, with their texts.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension, Row};
 use vidra::transcript::FullTranscript;
 use vidra::{Result, VideoId};
@@ -15,9 +13,6 @@ use crate::store::error::sql;
 
 /// The most moments of a video in a list of videos.
 const BEST: usize = 3;
-
-/// The most texts in memory. Moments that follow each other are often of the same video.
-const MOST_TEXTS: usize = 32;
 
 /// A moment in its order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,49 +38,47 @@ struct Text {
     layout: Vec<PassageStart>,
 }
 
-/// The hits of a page. A transcript is read once.
+/// Reads the texts of hits.
 pub(super) struct PageTexts<'a> {
     reader: &'a Reader<'a>,
     request: &'a TextSearch,
-    texts: HashMap<i64, Option<Text>>,
 }
 
 impl<'a> PageTexts<'a> {
     pub(super) fn new(reader: &'a Reader<'a>, request: &'a TextSearch) -> Self {
-        Self { reader, request, texts: HashMap::new() }
+        Self { reader, request }
     }
 
-    pub(super) fn hit(&mut self, ranked: Ranked) -> Result<Option<Hit>> {
-        let (request, text) = (self.request, self.text(ranked.transcript)?);
-        Ok(text.and_then(|text| {
-            let moment = moment(text, request, ranked.passage)?;
-            Some(Hit { video: text.video.clone(), moment })
-        }))
+    /// The hits of moments, in their order. A transcript is read once, and one is in memory at a time. A damaged one has
+    /// no hits.
+    pub(super) fn hits(&self, moments: &[Ranked]) -> Result<Vec<Hit>> {
+        let mut order: Vec<usize> = (0..moments.len()).collect();
+        order.sort_by_key(|at| moments[*at].transcript);
+        let mut hits: Vec<(usize, Hit)> = vec![];
+        for of_transcript in order.chunk_by(|a, b| moments[*a].transcript == moments[*b].transcript)
+        {
+            let Some(text) = self.read(moments[of_transcript[0]].transcript)? else { continue };
+            hits.extend(of_transcript.iter().filter_map(|at| {
+                let moment = moment(&text, self.request, moments[*at].passage)?;
+                Some((*at, Hit { video: text.video.clone(), moment }))
+            }));
+        }
+        hits.sort_by_key(|(at, _)| *at);
+        Ok(hits.into_iter().map(|(_, hit)| hit).collect())
     }
 
-    pub(super) fn video(&mut self, moments: &[Ranked]) -> Result<Option<VideoHit>> {
+    /// A video with its best moments. `None` if its transcript is damaged.
+    pub(super) fn video(&self, moments: &[Ranked]) -> Result<Option<VideoHit>> {
         let Some(first) = moments.first() else { return Ok(None) };
-        let (request, text) = (self.request, self.text(first.transcript)?);
-        Ok(text.map(|text| VideoHit {
-            video: text.video.clone(),
+        Ok(self.read(first.transcript)?.map(|text| VideoHit {
             moment_count: moments.len() as u64,
             moments: moments
                 .iter()
                 .take(BEST)
-                .filter_map(|it| moment(text, request, it.passage))
+                .filter_map(|it| moment(&text, self.request, it.passage))
                 .collect(),
+            video: text.video,
         }))
-    }
-
-    fn text(&mut self, transcript: i64) -> Result<Option<&Text>> {
-        if !self.texts.contains_key(&transcript) {
-            if self.texts.len() >= MOST_TEXTS {
-                self.texts.clear();
-            }
-            let text = self.read(transcript)?;
-            self.texts.insert(transcript, text);
-        }
-        Ok(self.texts.get(&transcript).and_then(Option::as_ref))
     }
 
     fn read(&self, number: i64) -> Result<Option<Text>> {

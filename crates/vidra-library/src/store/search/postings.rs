@@ -10,7 +10,7 @@ use vidra::Result;
 use vidra::transcript::FullTranscript;
 
 use super::DEADLINE;
-use super::candidates::{Condition, Track};
+use super::candidates::{Condition, TRACK, Track, track};
 use super::expression;
 use crate::passage::{PassageStart, read_layout};
 use crate::search::{Atom, Clause, Passage, Postings};
@@ -18,7 +18,7 @@ use crate::store::error::{search_timed_out, sql};
 use crate::store::index::PASSAGE_BITS;
 use crate::store::transcripts::{PACKED, packed};
 
-/// The most occurrences of a word in the whole library that are ranked. The newest videos are ranked if there are more.
+/// The most occurrences of a word in the whole library that are ranked. If there are more, the first videos by publication are.
 pub(super) const CEILING: usize = 200_000;
 
 /// The most occurrences of a word that are read if only a few transcripts can match. If there are more, each of these
@@ -63,22 +63,21 @@ impl<'a> Reader<'a> {
     }
 
     /// The tracks whose rows match an expression.
-    pub(super) fn tracks<T>(
+    pub(super) fn tracks(
         &self,
         expression: &str,
         condition: &Condition,
-        columns: &str,
-        read: fn(&Row) -> rusqlite::Result<T>,
-    ) -> rusqlite::Result<Vec<T>> {
+    ) -> rusqlite::Result<Vec<Track>> {
         let words = format!("search_words_{}", self.index);
         let query = format!(
-            "SELECT {columns} FROM {words} JOIN search_tracks AS t ON t.transcript = {words}.rowid
+            "SELECT {TRACK} FROM {words} JOIN search_tracks AS t ON t.transcript = {words}.rowid
             WHERE {words} MATCH ? AND {words}.rowid <= ? AND {}",
             condition.sql
         );
         let values = [Value::from(expression.to_owned()), Value::from(self.last)];
         let values = values.into_iter().chain(condition.values.iter().cloned());
-        self.connection.prepare_cached(&query)?.query_map(params_from_iter(values), read)?.collect()
+        let mut query = self.connection.prepare_cached(&query)?;
+        query.query_map(params_from_iter(values), track)?.collect()
     }
 
     /// The transcripts whose rows match an expression.

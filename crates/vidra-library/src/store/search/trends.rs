@@ -8,7 +8,7 @@ use vidra::Result;
 
 use super::candidates::{Condition, Track, candidates};
 use super::postings::{Reader, passage_of, transcript_of};
-use crate::search::{Atom, Clause, Passage, Period, TextSearch, Trend, Trends};
+use crate::search::{Atom, Clause, Passage, Period, TextQuery, TextSearch, Trend, Trends};
 use crate::store::error::sql;
 use crate::store::index;
 
@@ -55,6 +55,23 @@ pub(crate) fn trends(
     Ok(Trends { items, undated, coverage, approximate: is_approximate })
 }
 
+/// The words and phrases of a query that are counted. A word that is named twice, or that a prefix includes, counts once.
+fn counted_atoms(query: &TextQuery) -> Vec<&Atom> {
+    let includes = |it: &Atom, other: &Atom| match (&it.tokens[..], &other.tokens[..]) {
+        _ if it == other => true,
+        ([prefix], [word]) => it.is_prefix && word.starts_with(prefix.as_str()),
+        _ => false,
+    };
+    let mut counted: Vec<&Atom> = vec![];
+    for atom in query.atoms().filter(|it| !it.is_title) {
+        if !counted.iter().any(|it| includes(it, atom)) {
+            counted.retain(|it| !includes(atom, it));
+            counted.push(atom);
+        }
+    }
+    counted
+}
+
 /// How often the words and phrases of a query were said in each of the tracks, and whether phrases were counted once a
 /// passage.
 fn counts_of(
@@ -66,8 +83,7 @@ fn counts_of(
     let mut counts: HashMap<i64, u64> = HashMap::new();
     let mut is_approximate = false;
     let mut unread = COUNTED_PASSAGES;
-    let atoms: Vec<&Atom> = request.query.atoms().filter(|it| !it.is_title).collect();
-    for atom in atoms.iter().filter(|_| request.fields.speech) {
+    for atom in counted_atoms(&request.query) {
         let rows = match atom.is_phrase() {
             true => reader.phrase_everywhere(atom)?,
             false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
@@ -77,7 +93,7 @@ fn counts_of(
         let is_read = atom.is_phrase() && rows.len() <= unread;
         is_approximate |= atom.is_phrase() && !is_read;
         unread -= if is_read { rows.len() } else { 0 };
-        let clause = [Clause { atoms: vec![(*atom).clone()] }];
+        let clause = [Clause { atoms: vec![atom.clone()] }];
         let mut text = None;
         for (row, count) in rows {
             let number = transcript_of(row);
