@@ -10,7 +10,7 @@ use vidra::{Error, Reason};
 use vidra_library::{Library, Limits};
 
 use crate::client::{ClientArgs, usual_state_dir};
-use crate::failure::{Failure, described, exit_code};
+use crate::failure::{Exit, Failure, described, exit_code};
 
 /// The library file of a command.
 #[derive(Debug, clap::Args)]
@@ -52,6 +52,13 @@ impl DatabaseArgs {
         open(&self.path(client.state_dir.as_deref(), client.demo)?)
     }
 
+    /// # Errors
+    ///
+    /// If the file does not exist.
+    pub(crate) fn require(&self, client: &ClientArgs) -> Result<(), Failure> {
+        require(&self.path(client.state_dir.as_deref(), client.demo)?)
+    }
+
     /// The path of the file.
     pub(crate) fn path(&self, state_dir: Option<&Path>, demo: bool) -> Result<PathBuf, Failure> {
         match &self.database {
@@ -83,6 +90,20 @@ pub(crate) fn create_or_open(path: &Path, limits: Limits) -> vidra::Result<Libra
         })?;
     }
     Library::open(path, limits)
+}
+
+/// # Errors
+///
+/// If there is no library file at the path.
+pub(crate) fn require(path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        return Ok(());
+    }
+    let shown = path.display();
+    let message = format!(
+        "there is no library at {shown} yet; vidra grep, vidra job start and vidra collection add create it"
+    );
+    Err(Failure::Message(Exit::Missing, message))
 }
 
 /// Opens a library file for a command.

@@ -112,11 +112,7 @@ impl LibraryArgs {
     /// Opens an existing file.
     fn open(&self) -> Result<OpenFile, Failure> {
         let path = self.path()?;
-        if !path.exists() {
-            let shown = path.display();
-            let message = format!("there is no library at {shown} yet; vidra job start creates it");
-            return Err(Failure::Message(Exit::Missing, message));
-        }
+        database::require(&path)?;
         Ok(OpenFile { library: database::open(&path)?, path })
     }
 
@@ -213,7 +209,8 @@ async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failu
             true => format!("; removed, and {renewed_items} videos of jobs are pending again"),
             false => String::new(),
         };
-        print(&format!("{counts}{repaired}\n"))?;
+        let index = if index_faults.is_empty() { "; the search index is whole" } else { "" };
+        print(&format!("{counts}{repaired}{index}\n"))?;
     }
     if !damaged.is_empty() && !repair {
         print_error(&format!("damaged: {}; --repair removes them", damaged.join(", ")));

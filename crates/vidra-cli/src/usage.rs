@@ -105,7 +105,7 @@ fn unknown_flag(flag: &str, whole: &Command, command: &Command, given: &[String]
             None if flag.starts_with('-') => {
                 let takes_query = command.get_arguments().any(|arg| arg.get_id() == "query");
                 let name = command.get_name();
-                let tip = format!("words to leave out belong after --: vidra {name} -- this -that");
+                let tip = format!("put the whole query in quotes: vidra {name} 'this -that'");
                 with_tip(format!("there is no flag '{flag}'"), takes_query.then_some(tip))
             }
             None => {

@@ -208,7 +208,7 @@ impl Scanner<'_> {
 }
 
 /// Whether a quotation mark is part of a Hebrew abbreviation: it stands between two letters.
-fn is_hebrew_quote(before: Option<char>, character: char, after: Option<char>) -> bool {
+pub(crate) fn is_hebrew_quote(before: Option<char>, character: char, after: Option<char>) -> bool {
     matches!(character, '"' | '\'' | '\u{05F3}' | '\u{05F4}' | '’' | '”')
         && before.is_some_and(is_hebrew)
         && after.is_some_and(is_hebrew)

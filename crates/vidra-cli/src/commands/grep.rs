@@ -2,13 +2,14 @@
 
 use http::Method;
 use serde_json::json;
+use vidra::Link;
 use vidra_library::TextQuery;
 
 use super::job::{self, Follower};
 use super::pages::PageArgs;
 use super::{CommandContext, Common, Ids, search};
 use crate::database::DatabaseArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, print_error};
 use crate::output::jobs::JobView;
 use crate::output::read;
 use crate::service::RestRequest;
@@ -16,7 +17,7 @@ use crate::values::{count_in, date};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct GrepArgs {
-    /// Words that follow each other
+    /// Words that follow each other; the last one may end with *
     #[arg(value_name = "PHRASE")]
     phrase: String,
 
@@ -28,7 +29,7 @@ pub(crate) struct GrepArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = count_in::<u64>(1..=1_000_000))]
     videos: u64,
 
-    /// Only videos of this day or time or later; days are in UTC
+    /// Only videos of this day or time or later; days are in UTC; videos named by their ids are always searched
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
 
@@ -56,10 +57,15 @@ const SHOWN_FAILURES: usize = 20;
 /// Runs `vidra grep`.
 pub(super) async fn grep(args: &GrepArgs) -> Result<(), Failure> {
     // Before anything is fetched.
-    if TextQuery::parse(&quoted(&args.phrase)).is_err() {
+    if let Err(error) = TextQuery::parse(&quoted(&args.phrase)) {
+        let why = error.details().join("; ");
+        let why = why.rsplit_once(": ").map_or(why.as_str(), |(_, why)| why);
+        return Err(Failure::usage(format!("'{}' is no phrase: {why}", args.phrase)));
+    }
+    let is_wrong = |it: &&String| *it != "-" && Link::parse(it).is_err();
+    if let Some(wrong) = args.sources.iter().find(is_wrong) {
         return Err(Failure::usage(format!(
-            "'{}' is no phrase: it has no word, or too many",
-            args.phrase
+            "'{wrong}' is no video, playlist or channel; put a phrase of several words in quotes"
         )));
     }
     let mut context = search::open(&args.common, &args.database).await?;
@@ -116,17 +122,18 @@ async fn fetch(args: &GrepArgs, context: &mut CommandContext) -> Result<Fetched,
         Ok(()) => Ok(Fetched { job: id, trouble: failed?.then_some(Exit::Missing) }),
         // The library is searched without the missing transcripts.
         Err(Failure::Message(Exit::Upstream, why)) => {
-            context.output.notice(&format!("{why}; the other transcripts are searched"));
+            print_error(&format!("{why}; the stored transcripts are searched"));
             Ok(Fetched { job: id, trouble: Some(Exit::Upstream) })
         }
         Err(failure) => {
-            let job = context.service.fetch(&job::request(&id)).await;
-            let job = job.and_then(|body| read::<JobView>(&body));
-            // A job that was interrupted can be continued, and one that failed cannot.
-            if job.is_ok_and(|job| job.state == "failed") {
-                let _ = delete(context, &id).await;
+            let job: JobView = read(&context.service.fetch(&job::request(&id)).await?)?;
+            // A job that was interrupted can be continued. One that failed has a source that cannot be listed.
+            if job.state != "failed" {
+                return Err(failure);
             }
-            Err(failure)
+            let why = job.explanation().unwrap_or_default();
+            print_error(&format!("{why}; the other sources are searched"));
+            Ok(Fetched { job: id, trouble: Some(Exit::Missing) })
         }
     }
 }
@@ -141,10 +148,10 @@ async fn failed_videos(context: &CommandContext, job: &str) -> Result<bool, Fail
     for item in page.items.iter().take(SHOWN_FAILURES) {
         let FailedItem { video_id, reason } = item;
         let video = video_id.as_deref().unwrap_or("a video");
-        context.output.notice(&format!("{video} has no transcript: {reason}"));
+        print_error(&format!("{video} has no transcript: {reason}"));
     }
     if page.items.len() > SHOWN_FAILURES {
-        context.output.notice("more videos have no transcript");
+        print_error("more videos have no transcript");
     }
     Ok(!page.items.is_empty())
 }

@@ -17,7 +17,7 @@ use crate::values::{count_in, date, words_of};
 /// The words of a query, and the part of the library.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
-    /// Words that a video must have; "exact phrase", OR, prefix*, title:word, and -word for videos without it (after --)
+    /// Words that a video must have; "exact phrase", OR, prefix*, title:word, and -word for videos without it; in quotes
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
 
@@ -73,6 +73,15 @@ impl QueryArgs {
             .parameter("since", self.since.as_ref())
             .parameter("until", self.until.as_ref()))
     }
+}
+
+/// Opens a service with an existing library.
+async fn open_existing(
+    common: &Common,
+    database: &DatabaseArgs,
+) -> Result<CommandContext, Failure> {
+    common.service.require_library(database)?;
+    open(common, database).await
 }
 
 /// Opens a service with a library. A file of an earlier release is indexed first.
@@ -142,7 +151,7 @@ pub(crate) struct TrendsArgs {
 
 /// Runs `vidra search`.
 pub(super) async fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let mut context = open(&args.common, &args.database).await?;
+    let mut context = open_existing(&args.common, &args.database).await?;
     let request = args
         .query
         .request(&context, "search")
@@ -209,7 +218,7 @@ fn trends_summary(answer: &Value) -> String {
 
 /// Runs `vidra trends`.
 pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
-    let mut context = open(&args.common, &args.database).await?;
+    let mut context = open_existing(&args.common, &args.database).await?;
     let request = args.query.request(&context, "trends").await?.parameter("by", Some(&args.by));
     let done = async {
         let body = context.service.fetch(&context.shaped(request)).await?;
@@ -223,8 +232,13 @@ pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
             }
             Form::Json => context.output.json("", &body),
             Form::People => {
+                let answer: Value = read(&body)?;
+                if let Some(note) = answer["note"].as_str() {
+                    context.output.notice(note);
+                    return Ok(());
+                }
                 context.output.answer::<TrendsView>("", &body, hits::trends)?;
-                context.output.notice(&trends_summary(&read(&body)?));
+                context.output.notice(&trends_summary(&answer));
                 Ok(())
             }
         }

@@ -7,6 +7,7 @@ use vidra_library::WorkerConfig;
 
 use crate::client::ClientArgs;
 use crate::cost::CostArgs;
+use crate::database::DatabaseArgs;
 use crate::failure::Failure;
 use crate::values::Secret;
 
@@ -33,6 +34,16 @@ pub(crate) struct ServiceArgs {
 }
 
 impl ServiceArgs {
+    /// # Errors
+    ///
+    /// If the command would use a library file of this machine, and there is none.
+    pub(crate) fn require_library(&self, database: &DatabaseArgs) -> Result<(), Failure> {
+        match self.server()? {
+            Some(_) => Ok(()),
+            None => database.require(&self.client),
+        }
+    }
+
     /// The running service that the flags and the environment select.
     pub(super) fn server(&self) -> Result<Option<String>, Failure> {
         let is_demo = self.client.demo;

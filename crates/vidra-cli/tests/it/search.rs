@@ -7,9 +7,11 @@ use crate::jobs::World;
 #[test]
 fn grep_fetches_what_is_missing_and_search_finds_it_again() {
     let world = World::new(Duration::ZERO);
-    let (code, out, notice) = world.run(&["search", "the"]);
-    assert_eq!((code, &*out), (Some(0), ""), "{notice}");
-    assert!(notice.contains("The library has no transcripts"), "{notice}");
+    for command in ["search", "trends"] {
+        let (code, out, notice) = world.run(&[command, "the"]);
+        assert_eq!((code, &*out), (Some(1), ""), "{notice}");
+        assert!(notice.contains("there is no library at"), "{notice}");
+    }
 
     let grep = ["grep", "the", "txManualAsr", "PLsize50", "--videos", "5", "--limit", "2"];
     let (code, out, notice) = world.run(&grep);
@@ -48,6 +50,7 @@ fn grep_fetches_what_is_missing_and_search_finds_it_again() {
 #[test]
 fn faults_of_a_query_have_their_position() {
     let world = World::new(Duration::ZERO);
+    world.run(&["grep", "the", "txManualAsr"]);
     for (query, fault) in [
         ("say \"hello", "position 5: the quotation mark is not closed"),
         ("OR x", "position 1: OR needs a word on both sides"),
@@ -58,8 +61,14 @@ fn faults_of_a_query_have_their_position() {
     }
     let (code, _, error) = world.run(&["search", "x", "--collection", "none"]);
     assert_eq!(code, Some(1), "{error}");
-    let (code, _, error) = world.run(&["grep", "x", "!"]);
-    assert_eq!(code, Some(2), "{error}");
+    for (phrase, source, fault) in [
+        ("!", "txManualAsr", "'!' is no phrase: the phrase has no word"),
+        ("the", "ferry map", "'ferry map' is no video, playlist or channel"),
+    ] {
+        let (code, _, error) = world.run(&["grep", phrase, source]);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains(fault), "{error}");
+    }
 }
 
 #[test]
@@ -69,9 +78,12 @@ fn grep_names_the_videos_that_it_could_not_search() {
     assert_eq!(code, Some(1), "{notice}");
     assert!(notice.contains("txNoCaption has no transcript: captions_disabled"), "{notice}");
     assert!(out.contains("watch?v=txManualAsr"), "{out}");
-    // Nothing is listed, and the job fails.
-    let (code, _, notice) = world.run(&["grep", "the", "@nobody-has-this-handle"]);
+    // One source fails, and the other one is searched.
+    let sources = ["grep", "the", "@nobody-has-this-handle", "txManualAsr", "-q"];
+    let (code, out, notice) = world.run(&sources);
     assert_eq!(code, Some(1), "{notice}");
+    assert!(notice.contains("; the other sources are searched"), "{notice}");
+    assert!(out.contains("watch?v=txManualAsr"), "{out}");
     let (_, jobs, _) = world.run(&["job", "list"]);
     assert!(!jobs.contains("grep"), "its job is deleted: {jobs}");
 }
@@ -82,7 +94,9 @@ fn trends_say_what_was_searched() {
     world.run(&["grep", "the", "txManualAsr"]);
     let (code, _, notice) = world.run(&["trends", "absent"]);
     assert_eq!(code, Some(0));
-    assert!(notice.contains("said 0 times in 0 videos; searched 1 video, "), "{notice}");
+    assert!(notice.contains("No match in the one video that was searched"), "{notice}");
+    let (_, _, notice) = world.run(&["trends", "the"]);
+    assert!(notice.contains("times in 1 video; searched 1 video, "), "{notice}");
     let (_, lines, _) = world.run(&["trends", "the", "--ndjson"]);
     let counted: u64 = lines
         .lines()

@@ -14,7 +14,8 @@ pub struct LibraryFilter {
     pub owner: Option<String>,
     /// Only videos of this collection of this owner.
     pub collection: Option<(String, CollectionName)>,
-    /// Only videos of this job. Without a language, the tracks that the job has fetched.
+    /// Only videos of this job. Without a language, the tracks that the job has fetched, and the original tracks of
+    /// pending videos.
     pub job: Option<JobId>,
     /// Only videos of this channel.
     pub channel: Option<ChannelId>,

@@ -174,6 +174,10 @@ pub struct Trends {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub approximate: bool,
+    /// Why there are no matches. Absent if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]
+    pub note: Option<String>,
 }
 
 /// How often something was said in a period.

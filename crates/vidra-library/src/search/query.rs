@@ -3,7 +3,7 @@
 use vidra::{Error, Result};
 
 use crate::passage::SpokenToken;
-use crate::segment::{is_continuous, segment};
+use crate::segment::{is_continuous, is_hebrew_quote, segment};
 
 /// The longest query in characters.
 const MAX_LENGTH: usize = 500;
@@ -220,7 +220,13 @@ fn part(text: &[char], start: usize) -> Result<(Part, usize), String> {
         }
         return Ok((Part::Atom { atom, is_excluded, position }, end + 1));
     }
-    let end = (at..text.len()).find(|index| text[*index].is_whitespace()).unwrap_or(text.len());
+    let is_end = |index: &usize| {
+        let (before, after) = (text.get(index.wrapping_sub(1)), text.get(index + 1));
+        let is_quote = QUOTES.contains(&text[*index])
+            && !is_hebrew_quote(before.copied(), text[*index], after.copied());
+        text[*index].is_whitespace() || is_quote
+    };
+    let end = (at..text.len()).find(is_end).unwrap_or(text.len());
     let word: String = text[at..end].iter().collect();
     if word == "OR" && !is_excluded && !is_title {
         return Ok((Part::Or { position }, end));

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use vidra::Reason;
 use vidra::transcript::{FullTranscript, TranscriptInfo};
 
 use super::index;
@@ -68,6 +69,10 @@ pub(super) fn store(
     ];
     let number: i64 = connection.prepare_cached(insert)?.query_row(parameters, |row| row.get(0))?;
     index::add(connection, number, info, rows)?;
+    // A removed transcript that somebody has fetched again.
+    let again = "UPDATE collection_videos SET state = 1, reason = NULL WHERE video = ? AND state = 2 AND reason = ?";
+    let removed = Reason::TranscriptRemoved.code();
+    connection.prepare_cached(again)?.execute(params![video, removed])?;
     if let Some(request) = request {
         let insert = "INSERT OR REPLACE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
         connection.prepare_cached(insert)?.execute(params![video, request, number])?;

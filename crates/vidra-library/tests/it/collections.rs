@@ -347,6 +347,11 @@ async fn a_forgotten_video_is_not_fetched_again() {
     let shown = show(&library).await.collection.coverage;
     assert_eq!((shown.transcribed, shown.failed["transcript_removed"]), (0, 1));
     assert_eq!(world.platform.record().calls_to(Endpoint::Player), calls);
+    // A job that names it does, and the collection knows it.
+    library.create(crate::create(&["txManualAsr"])).await.unwrap();
+    hours(1).await;
+    let shown = show(&library).await.collection.coverage;
+    assert_eq!((shown.transcribed, shown.failed.len()), (1, 0));
     worker.stop().await;
 }
 

@@ -487,3 +487,24 @@ async fn too_many_searches_are_refused() {
     }
     page(&library, &request).await;
 }
+
+/// A job that waits, because an address is blocked, has videos whose transcripts are stored.
+#[tokio::test(start_paused = true)]
+async fn pending_videos_of_a_job_are_searched() {
+    let world = crate::World::over(vidra_sim::Simulator::new());
+    let library = world.library();
+    let vidra = world.client().build().unwrap();
+    let worker = world.work(&library, vidra);
+    let first = library.create(crate::create(&["txManualAsr"])).await.unwrap().job.id;
+    crate::settled(&library, first).await;
+    worker.stop().await;
+    let waiting = library.create(crate::create(&["txManualAsr"])).await.unwrap().job;
+    let mut request = request("the");
+    request.filter.job = Some(waiting.id);
+    assert_eq!(
+        page(&library, &request).await.coverage.videos,
+        waiting.progress.pending,
+        "{waiting:?}"
+    );
+    assert_eq!(waiting.progress.pending, 1);
+}

@@ -293,7 +293,9 @@ async fn read_filter(
     if query.given("owner").is_some() && query.text("collection").is_none() {
         query.fault("owner", "names the owner of a collection, and collection is not given");
     }
-    let job = query.parsed("job", JobId::parse);
+    let job = query.parsed("job", |text| {
+        JobId::parse(text).map_err(|_| "must be the id of a job: 32 hexadecimal digits")
+    });
     let channel = query.parsed("channel", ChannelRef::parse);
     let lang = query.parsed("lang", LanguageCode::parse);
     let since = query.parsed("since", DateRange::parse_since);

@@ -88,6 +88,7 @@ async fn faults_are_named_with_their_position() {
         ("trends?q=a&by=day", "by: must be one of month, week, year"),
         ("search?q=a&x=1", "x: unknown parameter"),
         ("trends?q=a&in=title", "in: unknown parameter"),
+        ("search?q=a&job=0f8fad5b", "job: must be the id of a job: 32 hexadecimal digits"),
         (
             "search?q=a&owner=",
             "owner: names the owner of a collection, and collection is not given",
@@ -116,7 +117,7 @@ async fn an_empty_result_says_why() {
     assert_eq!(got["note"], "No match in the 3 videos that were searched");
     let got = app.get("/api/library/search?q=the&channel=UCaaaaaaaaaaaaaaaaaaaaaa").await.json();
     assert_eq!(got["coverage"], json!({"videos": 0, "hours": 0.0}));
-    assert_eq!(got["note"], "The library has no transcripts that the filters include");
+    assert_eq!(got["note"], "No stored transcript matches the filters");
     // The collection knows the channel of the handle, so that nothing is requested.
     let got = app.get("/api/library/videos?channel=@Crowd007").await;
     assert_eq!(got.json()["items"].as_array().unwrap().len(), 2);

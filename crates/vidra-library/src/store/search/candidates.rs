@@ -101,11 +101,16 @@ impl Condition {
                 })
                 .map_err(sql)?;
             let missing = || Error::new(Reason::JobNotFound, format!("Job not found: {id}"));
-            let videos = match filter.lang {
-                Some(_) => "t.video IN (SELECT video FROM items WHERE job = ?)",
-                None => "t.transcript IN (SELECT transcript FROM items WHERE job = ?)",
-            };
-            it.add(videos, [number.ok_or_else(missing)?.into()]);
+            let number = Value::from(number.ok_or_else(missing)?);
+            match filter.lang {
+                Some(_) => it.add("t.video IN (SELECT video FROM items WHERE job = ?)", [number]),
+                // A pending video can have a transcript of another job.
+                None => it.add(
+                    "(t.transcript IN (SELECT transcript FROM items WHERE job = ? AND transcript IS NOT NULL)
+                        OR (t.is_counted AND t.video IN (SELECT video FROM items WHERE job = ? AND state = 0)))",
+                    [number.clone(), number],
+                ),
+            }
         }
         if let Some(owner) = &filter.owner {
             // Each list is read once, and not for every transcript.

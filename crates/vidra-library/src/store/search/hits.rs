@@ -12,8 +12,8 @@ use super::page::{PageTexts, Ranked, spoken_clauses};
 use super::postings::{Reader, passage_of, summed, transcript_of};
 use crate::passage::CHAPTER;
 use crate::search::{
-    Clause, HitItem, HitPage, HitTotal, LibraryFilter, Postings, Scored, SearchGroup, SearchSort,
-    TextSearch, merge,
+    Clause, HitItem, HitPage, HitTotal, LibraryFilter, Postings, Scored, SearchCoverage,
+    SearchGroup, SearchSort, TextSearch, merge,
 };
 use crate::store::error::sql;
 use crate::store::index;
@@ -73,10 +73,7 @@ pub(crate) fn search(
             next_cursor: None,
             total: HitTotal::default(),
             coverage,
-            note: Some(match request.filter == LibraryFilter::default() {
-                true => "The library has no transcripts".to_owned(),
-                false => "The library has no transcripts that the filters include".to_owned(),
-            }),
+            note: note(&request.filter, coverage, false),
         };
         return Ok((page, None));
     };
@@ -100,13 +97,25 @@ pub(crate) fn search(
             (items, videos.len() > end)
         }
     };
-    let note = ranking.moments.is_empty().then(|| match coverage.videos {
-        1 => "No match in the one video that was searched".to_owned(),
-        videos => format!("No match in the {videos} videos that were searched"),
-    });
+    let note = note(&request.filter, coverage, !ranking.moments.is_empty());
     let next = has_more.then_some(Cursor { last, offset: offset + limit });
     let page = HitPage { items, next_cursor: None, total: ranking.total, coverage, note };
     Ok((page, next))
+}
+
+/// The reason why there are no matches, as a sentence. `None` if there are any.
+pub(super) fn note(
+    filter: &LibraryFilter,
+    coverage: SearchCoverage,
+    has_matches: bool,
+) -> Option<String> {
+    Some(match coverage.videos {
+        _ if has_matches => return None,
+        0 if *filter == LibraryFilter::default() => "The library has no transcripts".to_owned(),
+        0 => "No stored transcript matches the filters".to_owned(),
+        1 => "No match in the one video that was searched".to_owned(),
+        videos => format!("No match in the {videos} videos that were searched"),
+    })
 }
 
 /// The videos of moments in the order of their first moments, each with its moments.

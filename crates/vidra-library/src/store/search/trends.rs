@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use vidra::Result;
 
 use super::candidates::{Condition, Track, candidates};
+use super::hits::note;
 use super::postings::{Reader, passage_of, transcript_of};
 use crate::search::{Atom, Clause, Passage, Period, TextQuery, TextSearch, Trend, Trends};
 use crate::store::error::sql;
@@ -52,7 +53,9 @@ pub(crate) fn trends(
         })
         .collect();
     let undated = items.iter().position(|it| it.period.is_none()).map(|at| items.remove(at));
-    Ok(Trends { items, undated, coverage, approximate: is_approximate })
+    let has_matches = items.iter().chain(&undated).any(|it| it.videos > 0);
+    let note = note(&request.filter, coverage, has_matches);
+    Ok(Trends { items, undated, coverage, approximate: is_approximate, note })
 }
 
 /// The words and phrases of a query that are counted. A word that is named twice, or that a prefix includes, counts once.
