@@ -1,5 +1,6 @@
 //! Transactions. One thread writes; readers have connections of their own.
 
+mod background;
 mod readers;
 mod searches;
 
@@ -8,17 +9,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use vidra::{Error, Reason, Result};
 
 use super::connect::{STATEMENTS, connect, connect_for_search, refuse_other_files};
 use super::error::{sql, unavailable};
 use super::locks::Locks;
 use super::migrate;
+use background::Computer;
 use readers::{Readers, in_read};
 use searches::searchers;
 
@@ -27,9 +28,6 @@ const MAX_GROUP: usize = 256;
 
 /// The number of connections for reading.
 const READERS: usize = 4;
-
-/// How many threads compute at the same time. The allocator has memory for each of them.
-const COMPUTING: usize = 1;
 
 /// How many writes may wait for the writer.
 const QUEUE: usize = 1024;
@@ -62,8 +60,7 @@ enum Mode {
         readers: Arc<Readers>,
         /// Connections of their own, so that searches hold up nobody else.
         searchers: Arc<Readers>,
-        /// Permits for threads that compute.
-        computing: Arc<Semaphore>,
+        computer: Computer,
     },
     Memory(Arc<Mutex<Connection>>),
 }
@@ -123,23 +120,21 @@ impl Database {
         let (writes, mut queue) = mpsc::channel(QUEUE);
         let counters = Arc::<Counters>::default();
         let counted = Arc::clone(&counters);
-        thread::Builder::new()
-            .name("vidra-library".to_owned())
-            .spawn(move || {
-                while let Some(first) = queue.blocking_recv() {
-                    let mut group = vec![first];
-                    while group.len() < MAX_GROUP
-                        && let Ok(next) = queue.try_recv()
-                    {
-                        group.push(next);
-                    }
-                    commit(&mut connection, group, &counted);
+        let write_all = move || {
+            while let Some(first) = queue.blocking_recv() {
+                let mut group = vec![first];
+                while group.len() < MAX_GROUP
+                    && let Ok(next) = queue.try_recv()
+                {
+                    group.push(next);
                 }
-            })
-            .map_err(unavailable)?;
-        let computing = Arc::new(Semaphore::new(COMPUTING));
+                commit(&mut connection, group, &counted);
+            }
+        };
+        background::spawn("vidra-library", write_all).map_err(unavailable)?;
+        let computer = Computer::start().map_err(unavailable)?;
         let path = path.to_owned();
-        let mode = Mode::File { path, writes, readers, searchers, computing };
+        let mode = Mode::File { path, writes, readers, searchers, computer };
         Ok(Self { mode, counters, locks: Some(Arc::new(locks)) })
     }
 
@@ -242,22 +237,13 @@ impl Database {
         }
     }
 
-    /// Runs `work` that takes long without the database, on a thread that may block.
+    /// Runs `work` that takes long without the database, on another thread, also if the caller leaves.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match &self.mode {
-            Mode::File { computing, .. } => {
-                let permit =
-                    Arc::clone(computing).acquire_owned().await.map_err(Error::internal)?;
-                let done = tokio::task::spawn_blocking(move || {
-                    // Held by the thread, also when the caller leaves.
-                    let _permit = permit;
-                    work()
-                });
-                done.await.map_err(Error::internal)?
-            }
+            Mode::File { computer, .. } => computer.run(work).await,
             Mode::Memory(_) => work(),
         }
     }

@@ -15,6 +15,12 @@ pub(crate) const PASSAGE_BITS: u32 = 16;
 /// less often.
 const HASH_BYTES: usize = 8 << 20;
 
+/// How many segments of one size FTS5 merges. Jobs store few transcripts in a transaction, which becomes a segment, so
+/// that smaller merges would write each token again and again. A merge goes on in steps, unless there are so many segments
+/// that it has to be completed.
+const MERGED_SEGMENTS: usize = 16;
+const MOST_SEGMENTS: usize = 64;
+
 /// The version of an index that is being removed. No release has it.
 const REMOVED: i64 = 0;
 
@@ -100,6 +106,13 @@ fn create(connection: &Connection, is_active: bool) -> rusqlite::Result<Index> {
         CREATE VIRTUAL TABLE search_instances_{number} USING fts5vocab(search_passages_{number}, instance);
         INSERT INTO search_passages_{number} (search_passages_{number}, rank) VALUES ('hashsize', {HASH_BYTES});"
     ))?;
+    for table in ["passages", "seams", "words"] {
+        let table = format!("search_{table}_{number}");
+        connection.execute_batch(&format!(
+            "INSERT INTO {table} ({table}, rank) VALUES ('crisismerge', {MOST_SEGMENTS});
+            INSERT INTO {table} ({table}, rank) VALUES ('automerge', {MERGED_SEGMENTS});"
+        ))?;
+    }
     let use_ = if is_active { IndexUse::Active } else { IndexUse::Next };
     Ok(Index { number, use_, is_current: true })
 }

@@ -15,9 +15,6 @@ use crate::store::leases::{self, LeasedItem};
 use crate::store::transcripts::NewTranscript;
 use crate::store::work::Work;
 
-/// The length of a record that is compressed on another thread. A shorter one takes less than a millisecond.
-const LARGE: usize = 256 << 10;
-
 /// The work on one item.
 pub(super) struct Task {
     library: Library,
@@ -42,10 +39,7 @@ impl Task {
         let fetch = async {
             let query = &self.request.transcript;
             let record = self.vidra.transcript_record(self.item.video, query).await?.body;
-            match record.len() < LARGE {
-                true => NewTranscript::new(&record),
-                false => self.library.database().compute(move || NewTranscript::new(&record)).await,
-            }
+            self.library.database().compute(move || NewTranscript::new(&record)).await
         };
         let fetched = AssertUnwindSafe(fetch).catch_unwind().await;
         let outcome = match fetched.unwrap_or_else(|_| Err(panicked())) {

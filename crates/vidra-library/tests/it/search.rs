@@ -473,14 +473,19 @@ async fn many_phrases_are_counted_within_a_bound() {
 async fn too_many_searches_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let library = Library::open(&folder.path().join("library.db"), Limits::default()).unwrap();
-    for number in 1..30 {
-        store(&library, &long(number, 60, &[3])).await;
+    for number in 1..6 {
+        store(&library, &long(number, 30, &[3])).await;
     }
-    let request = request("needle w1*");
+    let request = request("needle");
     let searches = (0..300).map(|_| library.search(&request, None, 20));
     let results = futures_util::future::join_all(searches).await;
-    let refused: Vec<&vidra::Error> = results.iter().filter_map(|it| it.as_ref().err()).collect();
-    assert!(!refused.is_empty() && refused.len() < 300, "{}", refused.len());
+    let refused: Vec<&vidra::Error> = results
+        .iter()
+        .filter_map(|it| it.as_ref().err())
+        // On a busy machine, a search can also wait for too long.
+        .filter(|error| error.reason() != Reason::SearchTimedOut)
+        .collect();
+    assert!(!refused.is_empty() && results.iter().any(Result::is_ok), "{}", refused.len());
     for error in refused {
         assert_eq!(error.reason(), Reason::Overloaded);
         assert!(error.retry_after().is_some());
