@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use vidra_library::{Period, SearchGroup, SearchSort};
+use vidra_library::{Period, SearchGroup, SearchSort, TextQuery};
 
 use super::job;
 use super::pages::PageArgs;
@@ -55,6 +55,14 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
+    /// # Errors
+    ///
+    /// If the query is not valid, with the position of the fault.
+    fn check(&self) -> Result<(), Failure> {
+        let fault = |error: vidra::Error| Failure::usage(error.to_string());
+        TextQuery::parse(&self.query.join(" ")).map(drop).map_err(fault)
+    }
+
     async fn request(&self, context: &CommandContext, route: &str) -> Result<RestRequest, Failure> {
         let job = match &self.job {
             Some(start) => Some(job::find(&context.service, start).await?),
@@ -151,6 +159,7 @@ pub(crate) struct TrendsArgs {
 
 /// Runs `vidra search`.
 pub(super) async fn search(args: &SearchArgs) -> Result<(), Failure> {
+    args.query.check()?;
     let mut context = open_existing(&args.common, &args.database).await?;
     let request = args
         .query
@@ -218,6 +227,7 @@ fn trends_summary(answer: &Value) -> String {
 
 /// Runs `vidra trends`.
 pub(super) async fn trends(args: &TrendsArgs) -> Result<(), Failure> {
+    args.query.check()?;
     let mut context = open_existing(&args.common, &args.database).await?;
     let request = args.query.request(&context, "trends").await?.parameter("by", Some(&args.by));
     let done = async {
