@@ -47,21 +47,27 @@ fn a_library_is_exported_imported_and_copied() {
 #[test]
 fn a_damaged_text_is_found_and_repaired() {
     let (world, id) = filled();
-    assert_eq!(world.run(&["library", "check"]).1, "3 transcripts, 0 damaged\n");
+    assert_eq!(
+        world.run(&["library", "check"]).1,
+        "3 transcripts, 0 damaged; the search index is whole\n"
+    );
     let file = Connection::open(world.file()).unwrap();
     let damage = "UPDATE transcripts SET checksum = checksum + 1 WHERE video = 'txManualAsr'";
     assert_eq!(file.execute(damage, []).unwrap(), 1);
     drop(file);
     let (code, text, errors) = world.run(&["library", "check"]);
-    assert_eq!((code, &*text), (Some(1), "3 transcripts, 1 damaged\n"));
+    assert_eq!((code, &*text), (Some(1), "3 transcripts, 1 damaged; the search index is whole\n"));
     assert!(errors.contains("damaged: txManualAsr; --repair removes them"), "{errors}");
     let (code, text, _) = world.run(&["library", "check", "--repair"]);
-    let repaired = "3 transcripts, 1 damaged; removed, and 1 videos of jobs are pending again\n";
+    let repaired = "3 transcripts, 1 damaged; removed, and 1 videos of jobs are pending again; the search index is whole\n";
     assert_eq!((code, &*text), (Some(0), repaired));
     let (code, card, errors) = world.run(&["job", "watch", &id]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(card.contains("3 transcripts"), "{card}");
-    assert_eq!(world.run(&["library", "check"]).1, "3 transcripts, 0 damaged\n");
+    assert_eq!(
+        world.run(&["library", "check"]).1,
+        "3 transcripts, 0 damaged; the search index is whole\n"
+    );
 }
 
 #[test]
@@ -86,7 +92,7 @@ fn unusable_files_have_clear_messages() {
         (code, errors)
     };
     let (code, errors) = stats("none.db");
-    let none = "vidra: there is no library at none.db yet; vidra job start creates it\n";
+    let none = "vidra: there is no library at none.db yet; vidra grep, vidra job start and vidra collection add create it\n";
     assert_eq!((code, &*errors), (Some(1), none));
     fs::write(world.home.path().join("notes.txt"), "not a database").unwrap();
     let (code, errors) = stats("notes.txt");
