@@ -18,6 +18,7 @@ mod migrate;
 pub(crate) mod outbox;
 pub(crate) mod processes;
 pub(crate) mod resources;
+pub(crate) mod retention;
 pub(crate) mod search;
 pub(crate) mod sync;
 pub(crate) mod transcripts;

@@ -12,7 +12,7 @@ use super::Library;
 use crate::job::transcript_key;
 use crate::store::index::build;
 use crate::store::transcripts::{self, NewTranscript};
-use crate::store::{Check, JobFigures, Stats, jobs, maintenance, outbox};
+use crate::store::{Check, JobFigures, Stats, jobs, maintenance, outbox, retention};
 
 /// How many transcripts one transaction reads or removes.
 const PAGE: usize = 100;
@@ -188,16 +188,16 @@ impl Library {
     pub async fn expire(&self, older_than: Option<Timestamp>) -> Result<u64> {
         let now = self.now();
         let expire = move |it: &_| {
-            maintenance::expire_keys(it, now)?;
-            maintenance::expire_dates(it, now)?;
-            maintenance::expire_syncs(it, now)?;
-            maintenance::expire_units(it, now)?;
+            retention::expire_keys(it, now)?;
+            retention::expire_dates(it, now)?;
+            retention::expire_syncs(it, now)?;
+            retention::expire_units(it, now)?;
             outbox::expire(it, now)
         };
         self.database().write(expire).await?;
         self.purge_deleted().await?;
         let Some(time) = older_than else { return Ok(0) };
-        let purge = move |it: &_| maintenance::purge_older(it, time, PAGE);
+        let purge = move |it: &_| retention::purge_older(it, time, PAGE);
         Ok(self.database().write(purge).await? as u64)
     }
 }

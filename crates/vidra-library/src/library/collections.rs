@@ -11,7 +11,7 @@ use crate::store::collections::{
     self, CollectionFigures, CollectionQuery, NewCollection, VideoQuery,
 };
 use crate::store::outbox::{self, WebhookMessage};
-use crate::store::{jobs, maintenance, sync};
+use crate::store::{jobs, retention, sync};
 
 /// How many rows of a deleted collection one transaction removes.
 const PURGED: usize = 5_000;
@@ -184,8 +184,8 @@ impl Library {
     /// Removes the rows of deleted jobs and collections, also of those whose deletion was interrupted.
     pub(crate) async fn purge_deleted(&self) -> Result<()> {
         let database = self.database();
-        while database.write(|it| maintenance::purge_deleted(it, PURGED)).await? {}
-        while database.write(|it| maintenance::purge_deleted_collection(it, PURGED)).await? {}
+        while database.write(|it| retention::purge_deleted(it, PURGED)).await? {}
+        while database.write(|it| retention::purge_deleted_collection(it, PURGED)).await? {}
         Ok(())
     }
 

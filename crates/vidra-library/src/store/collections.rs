@@ -239,7 +239,7 @@ pub(super) fn unfinished_jobs(connection: &Connection, number: i64) -> rusqlite:
     rows.collect()
 }
 
-/// Marks a collection and its jobs as deleted. [`purge_deleted`](super::maintenance::purge_deleted) removes the rows.
+/// Marks a collection and its jobs as deleted. [`purge_deleted`](super::retention::purge_deleted) removes the rows.
 pub(crate) fn delete(connection: &Connection, number: i64) -> rusqlite::Result<()> {
     connection.execute("UPDATE collections SET is_deleted = 1 WHERE number = ?", [number])?;
     let jobs = "UPDATE jobs SET is_deleted = 1, state = 'cancelled' WHERE collection = ?";

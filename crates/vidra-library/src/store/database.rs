@@ -237,7 +237,7 @@ impl Database {
         }
     }
 
-    /// Runs `work` that takes long without the database, on another thread, also if the caller leaves.
+    /// Runs `work` that takes long without the database, on another thread, unless the caller leaves before it begins.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,

@@ -282,7 +282,7 @@ pub(crate) fn retry(
     renew().map_err(sql)
 }
 
-/// Marks a job as deleted: nobody finds it any more, and nothing of it runs. [`purge_deleted`](super::maintenance::purge_deleted)
+/// Marks a job as deleted: nobody finds it any more, and nothing of it runs. [`purge_deleted`](super::retention::purge_deleted)
 /// removes its rows.
 pub(crate) fn delete(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<()> {
     let row = find(connection, id, owner)?;

@@ -1,10 +1,21 @@
 //! The index of a library: it is built again, checked, and leaves nothing behind.
 
+use std::path::PathBuf;
+
 use rusqlite::Connection;
+use tempfile::TempDir;
 use vidra::VideoId;
 use vidra_library::{Library, Limits};
 
 use crate::search::{Video, found, library_of, long, page, request, store, three};
+
+/// A new library in a file.
+fn file() -> (TempDir, PathBuf, Library) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("library.db");
+    let library = Library::open(&path, Limits::default()).unwrap();
+    (folder, path, library)
+}
 
 #[tokio::test(start_paused = true)]
 async fn reindexing_changes_nothing() {
@@ -21,9 +32,7 @@ async fn reindexing_changes_nothing() {
 /// A library of an earlier release has transcripts without an index.
 #[tokio::test]
 async fn transcripts_of_earlier_releases_are_indexed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("library.db");
-    let library = Library::open(&path, Limits::default()).unwrap();
+    let (_folder, path, library) = file();
     for video in three() {
         store(&library, &video).await;
     }
@@ -98,9 +107,7 @@ async fn searches_go_on_while_the_index_is_built() {
 /// A merge has already written a token when its video is forgotten.
 #[tokio::test]
 async fn forgetting_during_a_merge_leaves_no_token_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("library.db");
-    let library = Library::open(&path, Limits::default()).unwrap();
+    let (folder, path, library) = file();
     let secret = Video::new(50, &["aaasecret zzzsecret"]);
     store(&library, &secret).await;
     for number in 1..30 {
@@ -150,9 +157,7 @@ fn leave_index(path: &std::path::Path, number: i64, version: i64) {
 
 #[tokio::test]
 async fn former_indexes_are_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("library.db");
-    let library = Library::open(&path, Limits::default()).unwrap();
+    let (_folder, path, library) = file();
     for number in 1..40 {
         store(&library, &long(number, 300, &[3])).await;
     }
@@ -183,9 +188,7 @@ async fn former_indexes_are_removed() {
 /// An unfinished index may be the faulty one.
 #[tokio::test]
 async fn a_faulty_unfinished_index_is_built_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("library.db");
-    let library = Library::open(&path, Limits::default()).unwrap();
+    let (_folder, path, library) = file();
     for video in three() {
         store(&library, &video).await;
     }

@@ -42,13 +42,16 @@ impl Computer {
         Ok(Self(sender))
     }
 
-    /// Runs `work` after the others, also if the caller leaves.
+    /// Runs `work` after the others, unless the caller leaves before it begins.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, done) = oneshot::channel();
         let work = move || {
+            if reply.is_closed() {
+                return;
+            }
             let computed = catch_unwind(AssertUnwindSafe(work));
             let panicked = |_| Err(Error::internal("a computation of the library panicked"));
             let _ = reply.send(computed.unwrap_or_else(panicked));

@@ -88,14 +88,13 @@ async fn a_search_ends_at_its_limit() {
     let database = Database::open(&folder.path().join("library.db"), None).unwrap();
     let endless = |it: &Connection| {
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-        it.query_row(endless, [], |row| row.get::<_, i64>(0)).map_err(super::super::error::sql)
+        it.query_row(endless, [], |row| row.get::<_, i64>(0)).map_err(sql)
     };
     for _ in 0..20 {
         let error = database.search(Duration::from_millis(5), endless).await.unwrap_err();
         assert_eq!(error.reason(), Reason::SearchTimedOut);
     }
     let one = |it: &Connection| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0));
-    let one = database
-        .search(Duration::from_secs(60), move |it| one(it).map_err(super::super::error::sql));
+    let one = database.search(Duration::from_secs(60), move |it| one(it).map_err(sql));
     assert_eq!(one.await.unwrap(), 1);
 }

@@ -146,7 +146,7 @@ pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<
     Ok(())
 }
 
-/// Makes every index a former one that is not active.
+/// Marks every index that is not active as a former one.
 pub(crate) fn abandon(connection: &Connection) -> rusqlite::Result<()> {
     let abandon = "UPDATE search_indexes SET version = ? WHERE NOT is_active";
     connection.execute(abandon, [REMOVED]).map(drop)
