@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use vidra::{Error, Reason, Result};
 
@@ -55,6 +56,8 @@ pub(super) fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
         Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise SQLite prepares some statements again for each new value of a parameter.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(sql)?;
     if !is_reader {
         // FULL syncs every commit: a committed item survives a power cut. Deleted text is overwritten.
         let settings =
