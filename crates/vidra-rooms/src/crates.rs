@@ -80,7 +80,7 @@ mod tests {
             "vidra-sim",
         ];
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        check(folder, &order, &["vidra-rooms"]);
+        check(folder, &order, &["vidra-engines", "vidra-rooms"]);
     }
 
     #[test]

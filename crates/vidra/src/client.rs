@@ -304,9 +304,11 @@ impl Vidra {
         self.services.cache.count(resource.kind(), CacheOutcome::Hit);
     }
 
-    /// Waits until all pending writes to the store have finished. Call it before the process exits.
+    /// Waits until all pending writes to the store have finished, and until a shared quota has got back the units that
+    /// were not spent. Call it before the process exits.
     pub async fn settled(&self) {
-        self.services.cache.tiers.settled().await;
+        let ledger = Arc::clone(&self.services.data_api.account.get().ledger);
+        tokio::join!(self.services.cache.tiers.settled(), ledger.return_grants());
     }
 
     /// # Panics

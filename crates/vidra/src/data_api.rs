@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::clock::Clock;
 use crate::context::{Charged, Context, Refused, no_waiters};
 use crate::error::{Error, Reason, Result};
-use crate::quota::{Ledger, Quota};
+use crate::quota::{Ledger, NoGrant, Quota};
 use crate::resilience::breaker::Breaker;
 use crate::resilience::outcome::CallOutcome;
 use crate::resilience::send::{Fault, Sender, Unanswered};
@@ -178,20 +178,32 @@ impl DataApi {
         ctx: &Context,
         call: &Call,
     ) -> Result<Charged, Fault> {
-        let (bucket, bill) = (call.endpoint.bucket(), ctx.bill.clone());
-        let clock = Arc::clone(&self.clock);
-        let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
-        with_ledger(account, ctx, call, charge).await?.map_err(|refused| match refused {
-            Refused::QuotaExhausted(spent) => Fault::spent(spent),
-            Refused::QuotaReserved(spent) => Fault::reserved(spent),
-            Refused::BudgetExhausted(spent) => Fault::budget_spent(spent),
-        })
+        let bucket = call.endpoint.bucket();
+        loop {
+            let (bill, clock) = (ctx.bill.clone(), Arc::clone(&self.clock));
+            let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
+            let needed = match with_ledger(account, ctx, call, charge).await? {
+                Ok(charged) => return Ok(charged),
+                Err(Refused::QuotaExhausted(spent)) => return Err(Fault::spent(spent)),
+                Err(Refused::QuotaReserved(spent)) => return Err(Fault::reserved(spent)),
+                Err(Refused::BudgetExhausted(spent)) => return Err(Fault::budget_spent(spent)),
+                Err(Refused::NeedsGrant(needed)) => needed,
+            };
+            let taken = account.ledger.take_grant(&needed, self.clock.now());
+            match timeout_at(ctx.deadline, taken).await {
+                Ok(Ok(())) => {}
+                Ok(Err(NoGrant::Spent(spent))) => return Err(Fault::spent(spent)),
+                Ok(Err(NoGrant::Unavailable(error))) => return Err(Fault::permanent(error)),
+                Err(_elapsed) => return Err(Fault::out_of_time(call)),
+            }
+        }
     }
 
     /// Reports the state of the daily quota.
     pub(crate) async fn quota(&self, ctx: &Context) -> Result<Quota> {
         let now = self.clock.now();
         let account = self.account.get();
+        account.ledger.refresh().await;
         let quota = account.ledger.run(move |ledger| ledger.quota(now));
         match timeout_at(ctx.deadline, quota).await {
             Ok(quota) => quota.map_err(Error::internal),

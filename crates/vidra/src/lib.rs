@@ -87,6 +87,7 @@
 //! | `client` | on | [`Vidra`] and everything that needs a network: tokio, HTTP, TLS, the cache |
 //! | `blocking` | off | `blocking::Vidra`: a client for programs without an async runtime; enables `client` |
 //! | `redis` | off | [`store::Redis`]: a cache that several machines share; enables `client` |
+//! | `postgres` | off | [`Database`]: a quota that several machines share; enables `client` |
 //! | `openapi` | off | `utoipa::ToSchema` of the models |
 //!
 //! With `default-features = false` the crate is pure, without a runtime and without a network: identifiers and
@@ -109,6 +110,7 @@
 //! - `resilience`: policies of both interfaces: circuit breaker, pace, retries, histogram
 //! - `context`: plain data of one operation: deadline, cost, waiters, cache mode
 //! - `quota`: the ledger of the daily quota
+//! - `database`: the PostgreSQL database that several machines share
 //! - `transport`: one HTTP exchange, over the network or in this process
 //! - `spool`: large answers, in memory or in temporary files
 //! - `clock`: the wall clock, which a simulation replaces
@@ -164,6 +166,8 @@ mod comment;
 mod context;
 #[cfg(feature = "client")]
 mod data_api;
+#[cfg(feature = "postgres")]
+mod database;
 mod error;
 pub mod feed;
 mod fold;
@@ -233,7 +237,13 @@ pub use video::{
 
 #[cfg(feature = "client")]
 #[doc(hidden)] // Only for simulations.
-pub use {held::Held, quota::LedgerDouble};
+pub use {
+    held::Held,
+    quota::{EndedGrant, LedgerDouble, PoolAnswer, PoolBucket, PoolState, QuotaPool, WantedGrant},
+};
+
+#[cfg(feature = "postgres")]
+pub use database::Database;
 
 #[cfg(feature = "client")]
 pub use {
@@ -249,7 +259,7 @@ pub use {
     data_api::account::ApiKey,
     quota::{
         Allowance, Allowances, Bucket, BucketUse, CallerUsage, DayUsage, LedgerHealth, Quota,
-        QuotaDay, QuotaLimits, SearchBilling, UsageReport,
+        QuotaDay, QuotaLimits, SearchBilling, SharedQuotaReport, UsageReport,
     },
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,

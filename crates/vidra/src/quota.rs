@@ -11,25 +11,25 @@ mod day;
 mod disk;
 mod double;
 mod file;
+mod grants;
 mod health;
+mod ledger;
+mod pool;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
+mod settle;
+mod shared;
 mod sync;
 mod usage;
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
-use tokio::runtime::Handle;
-use tokio::task::JoinError;
+use serde::{Deserialize, Serialize};
 
-use crate::format::iso_millis;
-use backing::Backing;
-use counts::UnitCounts;
-use day::{date, next_reset, until_reset};
-use file::CountFile;
+use day::until_reset;
+use ledger::LEDGER_ACCOUNT;
 
 pub use allowance::Allowance;
 pub use allowances::Allowances;
@@ -37,10 +37,18 @@ pub use day::QuotaDay;
 #[doc(hidden)] // Only for simulations.
 pub use double::LedgerDouble;
 pub use health::LedgerHealth;
+pub(crate) use ledger::Ledger;
+#[doc(hidden)] // Only for simulations and tests.
+pub use pool::{EndedGrant, PoolAnswer, PoolBucket, PoolState, QuotaPool, WantedGrant};
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::PostgresPool;
+pub use shared::SharedQuotaReport;
+pub(crate) use shared::{Needed, NoGrant};
 pub use usage::{CallerUsage, DayUsage, UsageReport};
 
 /// A bucket of YouTube's daily quota.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Bucket {
     /// All list calls except search.
@@ -165,6 +173,14 @@ impl Spent {
     }
 }
 
+/// Why an attempt was not charged.
+#[derive(Debug)]
+pub(crate) enum NotCharged {
+    Spent(Spent),
+    /// The quota is shared, and this machine needs a grant first.
+    NeedsGrant(Needed),
+}
+
 /// A completed charge.
 #[derive(Debug, Clone)]
 pub(crate) struct Charge {
@@ -172,153 +188,17 @@ pub(crate) struct Charge {
     bucket: Bucket,
     /// The day of the charge, which can be over when the response arrives.
     date: String,
-}
-
-/// The account of the ledger in its file. It has no other.
-const LEDGER_ACCOUNT: &str = "ledger";
-
-/// Counts every attempt before it is sent. With a file, a killed process does not lose its count,
-/// and processes with the same key share one.
-#[derive(Debug)]
-pub(crate) struct Ledger {
-    limits: QuotaLimits,
-    backing: Backing,
-}
-
-impl Ledger {
-    /// A ledger that ends with this process.
-    pub(crate) fn in_memory(limits: QuotaLimits) -> Self {
-        Self { limits, backing: Backing::default() }
-    }
-
-    /// A ledger in the file at `path`, with copies beside it. Blocks on file I/O. An unusable file
-    /// is no error: see [`Ledger::health`].
-    pub(crate) fn in_file(limits: QuotaLimits, path: PathBuf, now: Timestamp) -> Self {
-        Self::open(limits, CountFile::new(path, "quota ledger"), now)
-    }
-
-    fn open(limits: QuotaLimits, file: CountFile, now: Timestamp) -> Self {
-        file.update(now, |_| ());
-        Self { limits, backing: Backing::File(file) }
-    }
-
-    pub(crate) fn in_double(limits: QuotaLimits, double: LedgerDouble) -> Self {
-        Self { limits, backing: Backing::Double(double) }
-    }
-
-    /// Runs `work` on this ledger. File I/O runs on a blocking thread, so that a slow disk stalls
-    /// no other request. It continues after the caller is cancelled.
-    pub(crate) async fn run<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
-        let ledger = Arc::clone(self);
-        match &self.backing {
-            Backing::Memory(_) => Ok(work(&ledger)),
-            Backing::File(_) => tokio::task::spawn_blocking(move || work(&ledger)).await,
-            Backing::Double(double) => double.spawn(move || work(&ledger)).await,
-        }
-    }
-
-    /// Runs `work` without waiting for it, for refunds in a destructor. Outside a runtime it does
-    /// nothing, because too high a count is safer than too low a one.
-    pub(crate) fn run_detached(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
-        let ledger = Arc::clone(self);
-        match &self.backing {
-            Backing::Memory(_) => work(&ledger),
-            Backing::File(_) => {
-                if let Ok(runtime) = Handle::try_current() {
-                    runtime.spawn_blocking(move || work(&ledger));
-                }
-            }
-            Backing::Double(double) => drop(double.spawn(move || work(&ledger))),
-        }
-    }
-
-    /// The bucket and the cost of an attempt for `wanted`.
-    pub(crate) fn price(&self, wanted: Bucket) -> (Bucket, u32) {
-        self.limits.bill(wanted)
-    }
-
-    /// Charges one attempt, and leaves at least `reserve` units of the default bucket.
-    ///
-    /// # Errors
-    ///
-    /// [`Spent`] if the bucket is exhausted, or if fewer units than `reserve` would be left.
-    pub(crate) fn charge(
-        &self,
-        wanted: Bucket,
-        reserve: u32,
-        now: Timestamp,
-    ) -> Result<Charge, Spent> {
-        let (bucket, cost) = self.price(wanted);
-        let (limit, date) = (self.limits.of(bucket), date(now));
-        let reserve = if bucket == Bucket::Default { reserve } else { 0 };
-        self.update(now, |counts| {
-            let tally = counts.tally(&date, LEDGER_ACCOUNT);
-            // Searches can be exhausted while the bucket that pays for them is not.
-            if tally.count(wanted).exhausted {
-                return Err(Spent::new(wanted, now));
-            }
-            let count = tally.count(bucket);
-            let used = count.used.saturating_add(cost);
-            if count.exhausted || used > limit {
-                return Err(Spent::new(bucket, now));
-            }
-            if used.saturating_add(reserve) > limit {
-                return Err(Spent { is_reserved: true, ..Spent::new(bucket, now) });
-            }
-            counts.tally_mut(&date, LEDGER_ACCOUNT).count_mut(bucket).used += cost;
-            Ok(Charge { cost, bucket, date })
-        })
-    }
-
-    /// Refunds a charge for an attempt that was never sent.
-    pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
-        self.update(now, |counts| {
-            let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
-            let count = tally.count_mut(charge.bucket);
-            count.used = count.used.saturating_sub(charge.cost);
-        });
-    }
-
-    /// Marks a bucket as exhausted until the reset after the charge, because YouTube reported it.
-    /// The default is the bucket of `charge`.
-    pub(crate) fn exhaust(&self, charge: &Charge, named: Option<Bucket>, now: Timestamp) -> Spent {
-        let bucket = named.unwrap_or(charge.bucket);
-        self.update(now, |counts| {
-            let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
-            tally.count_mut(bucket).exhausted = true;
-        });
-        Spent::new(bucket, now)
-    }
-
-    /// The state of the daily quota.
-    pub(crate) fn quota(&self, now: Timestamp) -> Quota {
-        let tally = self.update(now, |counts| counts.tally(&date(now), LEDGER_ACCOUNT));
-        let show = |bucket: &Bucket| {
-            let (limit, count) = (self.limits.of(*bucket), tally.count(*bucket));
-            let left = if count.exhausted { 0 } else { limit.saturating_sub(count.used) };
-            BucketUse { name: bucket.name(), limit, used: count.used, remaining: left }
-        };
-        Quota {
-            resets_at: iso_millis(next_reset(now)),
-            buckets: self.limits.buckets().iter().map(show).collect(),
-        }
-    }
-
-    /// Whether the file works. Does not wait for it.
-    pub(crate) fn health(&self, now: Timestamp) -> LedgerHealth {
-        self.backing.health(now)
-    }
-
-    /// Reads, changes and writes the counts atomically across threads and processes.
-    fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut UnitCounts) -> T) -> T {
-        self.backing.update(now, change)
-    }
+    /// The grants that were charged, with their days. Empty if the quota is not shared.
+    grants: Vec<(String, i64)>,
 }
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod pool_double;
+#[cfg(test)]
 mod power_cut;
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;

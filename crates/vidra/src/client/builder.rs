@@ -10,8 +10,12 @@ use bytes::Bytes;
 
 use crate::clock::{Clock, SystemClock};
 use crate::data_api::account::ApiKey;
+#[cfg(feature = "postgres")]
+use crate::database::Database;
 use crate::ident::VideoId;
-use crate::quota::{LedgerDouble, QuotaLimits};
+#[cfg(feature = "postgres")]
+use crate::quota::PostgresPool;
+use crate::quota::{LedgerDouble, QuotaLimits, QuotaPool};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::RetryPolicy;
 use crate::resource::OnTranscript;
@@ -56,6 +60,7 @@ pub struct Builder {
     limits: QuotaLimits,
     state_dir: Option<PathBuf>,
     ledger_double: Option<LedgerDouble>,
+    quota_pool: Option<Arc<dyn QuotaPool>>,
     retry: RetryPolicy,
     attempt_timeout: Duration,
     deadline: Duration,
@@ -104,6 +109,7 @@ impl Default for Builder {
             limits: QuotaLimits::default(),
             state_dir: None,
             ledger_double: None,
+            quota_pool: None,
             retry: RetryPolicy::default(),
             attempt_timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(120),
@@ -171,6 +177,20 @@ impl Builder {
     #[doc(hidden)]
     pub fn ledger_double(mut self, double: LedgerDouble) -> Self {
         self.ledger_double = Some(double);
+        self
+    }
+
+    /// Shares the daily quota with all clients that use the same database and the same key. Each takes a few units in
+    /// advance; [`Vidra::settled`] returns those that it did not spend.
+    #[cfg(feature = "postgres")]
+    pub fn database(self, database: &Database) -> Self {
+        self.quota_pool(Arc::new(PostgresPool(database.clone())))
+    }
+
+    /// Shares the daily quota through a pool of your own, for simulations.
+    #[doc(hidden)]
+    pub fn quota_pool(mut self, pool: Arc<dyn QuotaPool>) -> Self {
+        self.quota_pool = Some(pool);
         self
     }
 

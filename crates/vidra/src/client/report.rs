@@ -8,7 +8,7 @@ use crate::cache::CacheReport;
 use crate::data_api::DataApi;
 use crate::error::Reason;
 use crate::held::Held;
-use crate::quota::LedgerHealth;
+use crate::quota::{LedgerHealth, SharedQuotaReport};
 use crate::resilience::breaker::Breaker;
 use crate::resilience::circuit::BreakerState;
 use crate::resilience::traffic::Calls;
@@ -115,6 +115,11 @@ impl Vidra {
     /// Whether a circuit breaker of the store behind memory is not closed.
     pub fn is_store_failing(&self) -> bool {
         self.services.cache.tiers.is_store_failing()
+    }
+
+    /// What this client took from a shared quota. `None` if it does not share its quota.
+    pub fn shared_quota(&self) -> Option<SharedQuotaReport> {
+        self.services.data_api.account.get().ledger.shared_report()
     }
 
     /// Whether the file of the quota ledger works. Without a file it always does. The report does

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::clock::Clock;
-use crate::quota::{Allowance, Bucket, Charge, Ledger, Spent};
+use crate::quota::{Allowance, Bucket, Charge, Ledger, Needed, NotCharged, Spent};
 
 /// What an operation has cost so far: quota units, and requests to YouTube. Clones share the counts.
 ///
@@ -102,6 +102,8 @@ pub(crate) enum Refused {
     QuotaReserved(Spent),
     /// The budget of the payer is exhausted.
     BudgetExhausted(Spent),
+    /// The quota is shared, and this machine needs a grant first.
+    NeedsGrant(Needed),
 }
 
 impl Bill {
@@ -129,13 +131,14 @@ impl Bill {
                 self.cost.add(charge.cost);
                 Ok(charge)
             }
-            Err(spent) => {
+            Err(why) => {
                 if let Some(allowance) = &self.allowance {
                     allowance.give_back(bucket, cost, now);
                 }
-                Err(match spent.is_reserved {
-                    true => Refused::QuotaReserved(spent),
-                    false => Refused::QuotaExhausted(spent),
+                Err(match why {
+                    NotCharged::Spent(spent) if spent.is_reserved => Refused::QuotaReserved(spent),
+                    NotCharged::Spent(spent) => Refused::QuotaExhausted(spent),
+                    NotCharged::NeedsGrant(needed) => Refused::NeedsGrant(needed),
                 })
             }
         }

@@ -97,8 +97,12 @@ impl CurrentAccount {
         let mut current = self.account.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *current, account);
         drop(current);
+        let ledger = Arc::clone(&before.ledger);
         // After the lock: its ledger is synced once more.
         drop(before);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { ledger.return_grants().await });
+        }
         true
     }
 

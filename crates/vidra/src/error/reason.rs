@@ -184,6 +184,8 @@ reasons! {
     Failing = "upstream_failing", Unavailable, "Wait for `Retry-After`.";
     /// The service is at its limit.
     Overloaded = "overloaded", Unavailable, "Wait for `Retry-After`.";
+    /// The database that this service shares with other machines does not answer. Cached answers are served as ever.
+    DatabaseUnavailable = "database_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the database.";
     /// The library file cannot be used now, for example because the disk is full or read-only.
     LibraryUnavailable = "library_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the disk.";
     /// The library file is damaged.

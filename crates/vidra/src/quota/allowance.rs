@@ -237,7 +237,8 @@ mod tests {
             allowance.take(Bucket::Default, 2, at(wrong)).unwrap();
             assert_eq!(allowance.used(Bucket::Default, now), 4, "{wrong}");
         }
-        let charge = Charge { cost: 1, bucket: Bucket::Default, date: date(now) };
+        let (bucket, date) = (Bucket::Default, date(now));
+        let charge = Charge { cost: 1, bucket, date, grants: vec![] };
         allowance.refund(&charge);
         assert_eq!(allowance.used(Bucket::Default, now), 3);
         allowance.take(Bucket::Default, 3, now).unwrap_err();

@@ -1,5 +1,6 @@
 //! Where counts are stored.
 
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -34,6 +35,18 @@ impl Backing {
             }
             Self::File(file) => file.update(now, change),
             Self::Double(double) => double.update(change),
+        }
+    }
+
+    /// Brings all changes to the disk. Blocks on file I/O.
+    ///
+    /// # Errors
+    ///
+    /// Any I/O error.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.sync(),
+            Self::Memory(_) | Self::Double(_) => Ok(()),
         }
     }
 

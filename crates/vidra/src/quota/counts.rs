@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Bucket;
+use super::grants::{Grant, Grants, SHARED_ACCOUNT};
 
 /// The number of days that are stored: those of a report, and some of a wrong clock. A new day
 /// replaces the one that was charged least recently, so a few days of a wrong clock do not replace
@@ -37,6 +38,16 @@ struct Day {
     is_incomplete: bool,
     /// The counts by the name of the account that paid.
     accounts: BTreeMap<String, Tally>,
+    /// The units of a shared quota that were taken in advance.
+    #[serde(default, skip_serializing_if = "is_default")]
+    grants: Grants,
+}
+
+impl Day {
+    fn new(date: &str) -> Self {
+        let date = date.to_owned();
+        Self { date, is_incomplete: false, accounts: BTreeMap::new(), grants: Grants::default() }
+    }
 }
 
 /// The units and the usage of one account on one day.
@@ -90,7 +101,7 @@ impl UnitCounts {
                 while is_full(&self.days) {
                     self.days.remove(0);
                 }
-                Day { date: date.to_owned(), is_incomplete: false, accounts: BTreeMap::new() }
+                Day::new(date)
             }
         };
         self.days.push_mut(day)
@@ -115,6 +126,30 @@ impl UnitCounts {
         self.days.iter().flat_map(|day| day.accounts.keys()).map(String::as_str)
     }
 
+    /// The grants of a day.
+    pub(super) fn grants(&self, date: &str) -> impl Iterator<Item = (i64, &Grant)> {
+        let days = self.days.iter().filter(move |day| day.date == date);
+        days.flat_map(|day| day.grants.iter())
+    }
+
+    /// The grants of a day, to change them.
+    pub(super) fn grants_mut(&mut self, date: &str) -> &mut Grants {
+        &mut self.day_mut(date).grants
+    }
+
+    /// The days that have grants.
+    pub(super) fn dates_with_grants(&self) -> Vec<String> {
+        let days = self.days.iter().filter(|day| day.grants != Grants::default());
+        days.map(|day| day.date.clone()).collect()
+    }
+
+    /// The units that this machine spent from grants on a day.
+    pub(super) fn spent_from_grants(&self, date: &str, bucket: Bucket) -> u32 {
+        let grants = self.grants(date).filter(|(_, grant)| grant.bucket == bucket);
+        let spent: u32 = grants.map(|(_, grant)| grant.spent).sum();
+        self.tally(date, SHARED_ACCOUNT).count(bucket).used.saturating_add(spent)
+    }
+
     /// All tallies, with their date and their account.
     pub(super) fn tallies(&self) -> impl Iterator<Item = (&str, &str, Tally)> {
         self.days.iter().flat_map(|day| {
@@ -129,7 +164,7 @@ impl UnitCounts {
         let days = self.days[last..].iter().filter_map(|day| {
             let (name, tally) = day.accounts.get_key_value(account)?;
             let accounts = BTreeMap::from([(name.clone(), *tally)]);
-            Some(Day { accounts, date: day.date.clone(), is_incomplete: day.is_incomplete })
+            Some(Day { accounts, is_incomplete: day.is_incomplete, ..Day::new(&day.date) })
         });
         Self { days: days.collect() }
     }
@@ -146,6 +181,11 @@ impl UnitCounts {
                     self.tally_mut(&day.date, account).apply_changes(earlier, *tally);
                 }
             }
+            let earlier = before.days.iter().find(|it| it.date == day.date);
+            let earlier = earlier.map(|it| it.grants.clone()).unwrap_or_default();
+            if day.grants != earlier {
+                self.grants_mut(&day.date).apply_changes(&earlier, &day.grants);
+            }
         }
     }
 
@@ -160,6 +200,9 @@ impl UnitCounts {
                 if raised != self.tally(&day.date, account) {
                     *self.tally_mut(&day.date, account) = raised;
                 }
+            }
+            if day.grants != Grants::default() {
+                self.grants_mut(&day.date).raise_to(&day.grants);
             }
         }
     }

@@ -16,7 +16,7 @@ use super::day::date;
 use super::disk::{Disk, Files, LOCK_TIMEOUT, Lock, Part};
 use super::health::{Health, LedgerHealth};
 use super::record::Record;
-use super::sync::Syncer;
+use super::sync::{Copies, Syncer};
 
 /// Counts in files. Its methods block on file I/O, but never on a sync.
 #[derive(Debug)]
@@ -79,6 +79,18 @@ impl CountFile {
         self.health.access_ended(&written);
         self.health.set_incomplete(&today, state.counts.is_incomplete(&today));
         result
+    }
+
+    /// Brings all changes to the disk now.
+    ///
+    /// # Errors
+    ///
+    /// Any I/O error, also of the last change.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        if self.health.is_write_failing() {
+            return Err(io::Error::other("the file cannot be written"));
+        }
+        Copies::new(Arc::clone(&self.disk)).sync()
     }
 
     /// Reads the files into `state`. Returns whether the working copy holds all that was read.

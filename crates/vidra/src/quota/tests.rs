@@ -1,9 +1,17 @@
 use std::fs;
 
+use super::day::next_reset;
 use super::*;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+fn spent(charge: Result<Charge, NotCharged>) -> Spent {
+    match charge.unwrap_err() {
+        NotCharged::Spent(spent) => spent,
+        NotCharged::NeedsGrant(needed) => panic!("{needed:?}"),
+    }
 }
 
 fn used(ledger: &Ledger, now: Timestamp) -> Vec<(&'static str, u32, u32)> {
@@ -47,7 +55,7 @@ fn an_exhausted_bucket_rejects_charges_and_does_not_affect_the_other() {
     let ledger = Ledger::in_memory(limits);
     let now = at("2026-11-15T12:00:00Z");
     assert_eq!(ledger.charge(Bucket::Search, 0, now).unwrap().cost, 1);
-    let refused = ledger.charge(Bucket::Search, 0, now).unwrap_err();
+    let refused = spent(ledger.charge(Bucket::Search, 0, now));
     assert_eq!((refused.bucket, refused.resets_in.as_secs()), (Bucket::Search, 20 * 3600));
     assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1);
     assert_eq!(ledger.charge(Bucket::Default, 0, now).unwrap().cost, 1);

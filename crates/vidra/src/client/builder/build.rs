@@ -140,13 +140,21 @@ impl Builder {
             clock: Arc::clone(&self.clock),
         };
         let (limits, clock) = (self.limits, Arc::clone(&self.clock));
-        let (double, state_dir) = (self.ledger_double, self.state_dir);
-        let open_ledger = move |key: Option<&ApiKey>| match (&double, &state_dir) {
-            (Some(double), _) => Ledger::in_double(limits, double.clone()),
-            (None, Some(folder)) => {
-                Ledger::in_file(limits, folder.join(ledger_name(key)), clock.now())
+        let (double, state_dir, pool) = (self.ledger_double, self.state_dir, self.quota_pool);
+        let open_ledger = move |key: Option<&ApiKey>| {
+            let fingerprint = fingerprint(key);
+            let ledger = match (&double, &state_dir) {
+                (Some(double), _) => Ledger::in_double(limits, double.clone()),
+                (None, Some(folder)) => {
+                    let path = folder.join(format!("quota-{fingerprint}.json"));
+                    Ledger::in_file(limits, path, clock.now())
+                }
+                (None, None) => Ledger::in_memory(limits),
+            };
+            match &pool {
+                Some(pool) => ledger.sharing(Arc::clone(pool), fingerprint, Arc::clone(&clock)),
+                None => ledger,
             }
-            (None, None) => Ledger::in_memory(limits),
         };
         let data_api = DataApi {
             base: self.data_api_url,
@@ -233,10 +241,10 @@ fn egress_addresses(
     }
 }
 
-/// The file name of the ledger. Quota belongs to the project of a key, so each key has its own
-/// ledger. The fingerprint is too short to reveal anything about the key.
-fn ledger_name(key: Option<&ApiKey>) -> String {
+/// The fingerprint of a key. Quota belongs to the project of a key, so each key has its own ledger. It is too short to
+/// reveal anything about the key.
+fn fingerprint(key: Option<&ApiKey>) -> String {
     let hash = digest(&SHA256, key.map_or(&[][..], ApiKey::as_bytes));
     let hash = hash.as_ref();
-    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", hash[0], hash[1], hash[2], hash[3])
+    format!("{:02x}{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2], hash[3])
 }

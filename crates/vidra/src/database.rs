@@ -1,0 +1,227 @@
+//! The PostgreSQL database that several machines share: connections, migrations and notifications.
+
+mod connect;
+mod listen;
+mod migrate;
+mod outage;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Config, Transaction};
+
+use crate::error::{Error, Reason, Result};
+use crate::transport::BoxFuture;
+use outage::Outage;
+
+/// The time limit of a transaction, with the wait for a connection. A request must not hang with the database.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The PostgreSQL database that several machines share. Clones share its connections.
+///
+/// A lost connection is replaced by the next transaction. While the database does not answer, transactions fail at
+/// once, and one every half second tries again.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    pool: Pool,
+    outage: Outage,
+    notified: Notified,
+}
+
+/// The number of notifications so far, and of new connections that may have missed some, by topic.
+#[derive(Default)]
+struct Notified {
+    quota: watch::Sender<u64>,
+}
+
+/// What a notification is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// A bucket of the quota was exhausted.
+    Quota,
+}
+
+impl Topic {
+    const ALL: [Self; 1] = [Self::Quota];
+
+    /// The payload of its notifications.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quota => "quota",
+        }
+    }
+}
+
+impl Notified {
+    fn of(&self, topic: Topic) -> &watch::Sender<u64> {
+        match topic {
+            Topic::Quota => &self.quota,
+        }
+    }
+}
+
+/// The result of SQL statements.
+pub(crate) type SqlResult<T> = std::result::Result<T, tokio_postgres::Error>;
+
+impl Database {
+    /// Connects to a database, and creates or migrates its tables.
+    ///
+    /// The URL is `postgres://[user[:password]@]host[:port]/database`. `?sslmode=require` encrypts the connection, and
+    /// checks the certificate of the server with the machine's trusted certificates. Several hosts are separated by
+    /// commas; `?target_session_attrs=read-write` chooses the primary server among them.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if the URL is not valid. [`Reason::DatabaseUnavailable`] if the server cannot be reached
+    /// or rejects the user, if it is too old or read-only, or if the tables belong to a newer release. No message
+    /// contains the password.
+    pub async fn connect(url: &str) -> Result<Self> {
+        let config = connect::config(url)?;
+        let tls = connect::tls()?;
+        migrate::migrate(&config, &tls).await?;
+        let pool = connect::pool(&config, &tls)?;
+        let notified = Notified::default();
+        let database = Self(Arc::new(Inner { pool, outage: Outage::default(), notified }));
+        listen::spawn(Arc::downgrade(&database.0), config, tls);
+        Ok(database)
+    }
+
+    /// Whether the last transaction failed because the database did not answer.
+    pub fn is_failing(&self) -> bool {
+        self.0.outage.is_on()
+    }
+
+    /// The transactions that failed because the database did not answer.
+    pub fn failures(&self) -> u64 {
+        self.0.outage.failures()
+    }
+
+    /// Runs `work` in a transaction. If the answer to the commit is lost, the transaction can have succeeded although this
+    /// returns an error: `work` must have no second effect if it is repeated.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::DatabaseUnavailable`].
+    pub(crate) async fn transaction<T>(
+        &self,
+        work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, SqlResult<T>> + Send,
+    ) -> Result<T> {
+        let outage = &self.0.outage;
+        if let Some(wait) = outage.pause() {
+            return Err(unavailable().with_retry_after(Some(wait)));
+        }
+        let mut client = None;
+        let done = timeout(TRANSACTION_TIMEOUT, self.try_transaction(&mut client, work)).await;
+        let failure = match done {
+            Ok(Ok(done)) => {
+                outage.ended();
+                return Ok(done);
+            }
+            Ok(Err(failure)) => failure,
+            Err(_elapsed) => Failure { what: "no answer in time".to_owned(), is_outage: true },
+        };
+        if let Some(client) = client {
+            // Its connection may be in the middle of a transaction.
+            drop(Object::take(client));
+        }
+        match failure.is_outage {
+            true => outage.failed(&failure.what),
+            false => tracing::error!(error = failure.what, "database transaction failed"),
+        }
+        let error = unavailable().with_source(failure.what);
+        Err(error.with_retry_after(Some(outage::PAUSE.max(Duration::from_secs(1)))))
+    }
+
+    /// The connection stays in `client` if the transaction fails or is cancelled.
+    async fn try_transaction<T>(
+        &self,
+        client: &mut Option<Object>,
+        work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, SqlResult<T>>,
+    ) -> std::result::Result<T, Failure> {
+        let pooled = self.0.pool.get().await.map_err(|error| Failure::of_pool(&error))?;
+        let connection = client.insert(pooled);
+        let done = async {
+            let transaction = connection.transaction().await?;
+            let done = work(&transaction).await?;
+            transaction.commit().await?;
+            Ok(done)
+        };
+        let done = done.await.map_err(|error| Failure::of_sql(&error))?;
+        // Back to the pool.
+        *client = None;
+        Ok(done)
+    }
+
+    /// Waits for the next notification about `topic`, or for a new connection, which may have missed some. `seen` is the
+    /// state of the caller, and begins with zero.
+    pub(crate) async fn notified(&self, topic: Topic, seen: &mut u64) {
+        let mut receiver = self.0.notified.of(topic).subscribe();
+        // The sender lives as long as this database.
+        if let Ok(count) = receiver.wait_for(|count| *count != *seen).await {
+            *seen = *count;
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The settings contain the password.
+        f.debug_struct("Database").field("is_failing", &self.is_failing()).finish_non_exhaustive()
+    }
+}
+
+fn unavailable() -> Error {
+    Error::new(Reason::DatabaseUnavailable, "The database of this service does not answer")
+}
+
+/// Why a transaction failed.
+struct Failure {
+    /// For the log. It contains no value of a parameter and no password.
+    what: String,
+    /// Whether the database does not work, or only this transaction failed.
+    is_outage: bool,
+}
+
+impl Failure {
+    fn of_pool(error: &deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => Self::of_sql(error),
+            deadpool_postgres::PoolError::Timeout(_) => {
+                Self { what: "no connection in time".to_owned(), is_outage: true }
+            }
+            _ => Self { what: "no connection".to_owned(), is_outage: true },
+        }
+    }
+
+    fn of_sql(error: &tokio_postgres::Error) -> Self {
+        let state = error.code();
+        // Two transactions that wait for each other say nothing about the database.
+        let is_conflict = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE]
+            .iter()
+            .any(|conflict| state == Some(conflict));
+        Self { what: connect::described(error), is_outage: !is_conflict }
+    }
+}
+
+/// The host and the port of the first server, for messages.
+fn server(config: &Config) -> String {
+    use tokio_postgres::config::Host;
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => format!("{host}:{port}"),
+        Some(Host::Unix(folder)) => folder.display().to_string(),
+        None => format!("port {port}"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

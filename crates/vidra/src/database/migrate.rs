@@ -1,0 +1,68 @@
+//! The tables, and how a new release changes them.
+
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::connect::refused;
+use super::server;
+use crate::error::{Error, Reason, Result};
+
+/// The migrations in their order. A released one never changes.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/1.sql")];
+
+/// The oldest server that works, as `server_version_num`.
+const OLDEST_SERVER: i32 = 140_000;
+
+/// The advisory lock of migrations. Machines that start together migrate one after the other.
+const LOCK: i64 = 0x7669_6472_6101;
+
+/// Creates or migrates the tables, in one transaction.
+pub(super) async fn migrate(config: &Config, tls: &MakeRustlsConnect) -> Result<()> {
+    let refused = |error: tokio_postgres::Error| refused(config, &error);
+    let (mut client, connection) = config.connect(tls.clone()).await.map_err(refused)?;
+    tokio::spawn(connection);
+    let unusable = |why: String| {
+        let message = format!("PostgreSQL at {} cannot be used: {why}", server(config));
+        Error::new(Reason::DatabaseUnavailable, message)
+    };
+    let about = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+        pg_is_in_recovery()";
+    let row = client.query_one(about, &[]).await.map_err(refused)?;
+    let (number, version, is_standby): (i32, String, bool) = (row.get(0), row.get(1), row.get(2));
+    if number < OLDEST_SERVER {
+        let oldest = OLDEST_SERVER / 10_000;
+        return Err(unusable(format!(
+            "it is version {version}, and vidra needs {oldest} or later"
+        )));
+    }
+    if is_standby {
+        return Err(unusable("it is a standby server, which is read-only".to_owned()));
+    }
+    let transaction = client.transaction().await.map_err(refused)?;
+    let prepare = format!(
+        "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '60s';
+        SELECT pg_advisory_xact_lock({LOCK})"
+    );
+    transaction.batch_execute(&prepare).await.map_err(refused)?;
+    let versions = "CREATE SCHEMA IF NOT EXISTS vidra;
+        CREATE TABLE IF NOT EXISTS vidra.migrations (
+            number int PRIMARY KEY,
+            applied_at timestamptz NOT NULL DEFAULT now()
+        )";
+    transaction.batch_execute(versions).await.map_err(refused)?;
+    let last = "SELECT coalesce(max(number), 0) FROM vidra.migrations";
+    let last: i32 = transaction.query_one(last, &[]).await.map_err(refused)?.get(0);
+    let known = MIGRATIONS.len() as i32;
+    if last > known {
+        return Err(unusable(format!(
+            "its tables belong to a newer release of vidra (version {last}; this one knows {known})"
+        )));
+    }
+    for (number, migration) in (1_i32..).zip(MIGRATIONS).skip(last as usize) {
+        transaction.batch_execute(migration).await.map_err(refused)?;
+        let done = "INSERT INTO vidra.migrations (number) VALUES ($1)";
+        transaction.execute(done, &[&number]).await.map_err(refused)?;
+        tracing::info!(number, "database migrated");
+    }
+    transaction.commit().await.map_err(refused)
+}

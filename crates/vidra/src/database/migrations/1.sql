@@ -1,0 +1,31 @@
+-- The clock of all machines. Tests replace it.
+CREATE FUNCTION vidra.clock() RETURNS timestamptz LANGUAGE sql AS 'SELECT clock_timestamp()';
+
+-- The quota of a project: one row for each key, day and bucket.
+CREATE TABLE vidra.quota_days (
+    -- A fingerprint of the key, too short to reveal anything about it.
+    key text NOT NULL,
+    -- The date in California.
+    day date NOT NULL,
+    bucket text NOT NULL,
+    -- The units of all grants, without those that were returned.
+    used int NOT NULL DEFAULT 0 CHECK (used >= 0),
+    -- Whether YouTube reported that the bucket is exhausted.
+    exhausted boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (key, day, bucket)
+);
+
+-- The units that machines took in advance.
+CREATE TABLE vidra.quota_grants (
+    -- Chosen by the machine, so that a repeated request gets the same grant.
+    id bigint PRIMARY KEY,
+    key text NOT NULL,
+    day date NOT NULL,
+    bucket text NOT NULL,
+    units int NOT NULL CHECK (units > 0),
+    taken_at timestamptz NOT NULL,
+    -- The units that were not spent. Null until the grant has ended.
+    returned int CHECK (returned BETWEEN 0 AND units)
+);
+
+CREATE INDEX quota_grants_day ON vidra.quota_grants (day);
