@@ -11,12 +11,19 @@ use vidra_library::{Library, Limits};
 
 use crate::client::{ClientArgs, usual_state_dir};
 use crate::failure::{Exit, Failure, described, exit_code};
+use crate::values::Secret;
 
 /// The library file of a command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DatabaseArgs {
     /// Library file: sqlite:PATH [default: library.db in the state folder]
-    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE", hide_short_help = true)]
+    #[arg(
+        long,
+        env = "VIDRA_DATABASE",
+        value_name = "DATABASE",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
     database: Option<DatabaseLocation>,
 }
 
@@ -27,6 +34,9 @@ pub(crate) enum DatabaseLocation {
     Off,
     /// A SQLite file.
     File(PathBuf),
+    /// The URL of a PostgreSQL database that several machines share. The library is still a file. The URL may contain a
+    /// password, so it is validated when the database is connected: clap quotes an invalid argument.
+    Postgres(Secret),
 }
 
 impl FromStr for DatabaseLocation {
@@ -36,7 +46,8 @@ impl FromStr for DatabaseLocation {
         match text.split_once(':') {
             None if text == "off" => Ok(Self::Off),
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::File(path.into())),
-            _ => Err("expected sqlite:PATH, or off"),
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(text.to_owned().into())),
+            _ => Err("expected sqlite:PATH, postgres://USER@HOST/DATABASE, or off"),
         }
     }
 }
@@ -68,7 +79,7 @@ impl DatabaseArgs {
                     "the library is switched off: name a file with --database sqlite:PATH";
                 return Err(Failure::usage(message));
             }
-            None => {}
+            Some(DatabaseLocation::Postgres(_)) | None => {}
         }
         let folder = state_dir.map(Path::to_owned).or_else(usual_state_dir);
         let none = || Failure::usage("there is no state folder: set --state-dir or --database");
@@ -140,7 +151,10 @@ mod tests {
     fn locations_are_parsed() {
         assert_eq!("off".parse(), Ok(DatabaseLocation::Off));
         assert_eq!("sqlite:/a:b".parse(), Ok(DatabaseLocation::File("/a:b".into())));
-        for text in ["", "sqlite", "sqlite:", "/a/b.db", "postgres://host"] {
+        let postgres = "postgres://vidra:pass@host/vidra";
+        assert_eq!(postgres.parse(), Ok(DatabaseLocation::Postgres(postgres.to_owned().into())));
+        assert!(!format!("{:?}", postgres.parse::<DatabaseLocation>()).contains("pass"));
+        for text in ["", "sqlite", "sqlite:", "/a/b.db", "postgres", "mysql://host"] {
             assert!(text.parse::<DatabaseLocation>().is_err(), "{text}");
         }
     }

@@ -14,6 +14,7 @@ use clap::builder::FalseyValueParser;
 use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
+use vidra::{Database, Reason};
 use vidra_server::{App, Config, Example, Limits, Reloads, Serving, Tls};
 use vidra_sim::Kind;
 
@@ -134,11 +135,15 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let webhooks = args.webhooks.open()?;
     let library = args.library.open(state_dir.as_deref(), &args.client)?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
+    let runtime = runtime()?;
+    if let Some(url) = args.library.shared_database() {
+        let database = runtime.block_on(Database::connect(url));
+        builder = builder.database(&database.map_err(|error| unusable_database(&error))?);
+    }
     if let Some(fetched) = library.as_ref().and_then(|it| it.fetched.as_ref()) {
         builder = builder.on_transcript(fetched.observer());
     }
     let vidra = builder.build().map_err(|error| described(&error))?;
-    let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
         let reloads = Reloads::default();
@@ -207,6 +212,15 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     // A blocking thread that hangs must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
+}
+
+/// A database that is not there yet may be there later, so that a supervisor should try again.
+fn unusable_database(error: &vidra::Error) -> Failure {
+    let message = format!("--database: {}", described(error));
+    match error.reason() {
+        Reason::DatabaseUnavailable => Failure::Message(Exit::Network, message),
+        _ => Failure::usage(&*message),
+    }
 }
 
 /// The configuration of the service.

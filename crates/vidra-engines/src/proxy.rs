@@ -90,7 +90,8 @@ impl State {
         let mut buffer = [0; 16 << 10];
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             if let Traffic::Delay(time) = self.get() {
-                thread::sleep(time);
+                // A change ends the delay.
+                drop(self.changed.wait_timeout(self.lock(), time));
             }
             let held = self.changed.wait_while(self.lock(), |traffic| *traffic == Traffic::Hold);
             drop(held.unwrap_or_else(PoisonError::into_inner));

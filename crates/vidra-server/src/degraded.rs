@@ -18,7 +18,7 @@ pub(crate) struct Degraded {
 }
 
 /// The names of all parts that can be degraded.
-pub(crate) const PARTS: [&str; 17] = [
+pub(crate) const PARTS: [&str; 18] = [
     "key_missing",
     "key_rejected",
     "quota_exhausted",
@@ -27,6 +27,7 @@ pub(crate) const PARTS: [&str; 17] = [
     "ledger_incomplete",
     "spending_failing",
     "spending_incomplete",
+    "database_failing",
     "store_failing",
     "spool_failing",
     "library_failing",
@@ -85,6 +86,11 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
             spending.is_incomplete,
             "spending_incomplete",
             "callers: the file of their spending was unreadable; earlier spending of today is not counted",
+        ),
+        (
+            vidra.shared_quota().is_some_and(|shared| shared.is_failing),
+            "database_failing",
+            "database: it does not answer; only cached answers and the last units of this machine are left",
         ),
         (
             vidra.is_store_failing(),

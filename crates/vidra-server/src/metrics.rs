@@ -56,6 +56,11 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         let exhausted = buckets().map(|bucket| (bucket.name, u32::from(bucket.remaining == 0)));
         page.each(&table::QUOTA_EXHAUSTED, exhausted);
     }
+    if let Some(shared) = vidra.shared_quota() {
+        let units = [("taken", shared.taken), ("returned", shared.returned)];
+        page.each(&table::QUOTA_GRANT_UNITS, units);
+        page.family(&table::DATABASE_FAILURES).sample(&[], shared.failures);
+    }
     if let Some(fetched) = state.library.as_ref().and_then(|config| config.fetched.as_ref()) {
         page.each(&table::LIBRARY_KEPT, fetched.outcomes());
     }

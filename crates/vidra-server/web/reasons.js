@@ -162,6 +162,12 @@ const REASONS = {
     advice: `This service has no library. ${OPERATOR}`,
     group: ['was refused: the library is off', 'were refused: the library is off'],
   },
+  database_unavailable: {
+    advice: OPERATOR,
+    group: ['waits for the database of the service', 'wait for the database of the service'],
+    retry: true,
+    wait: true,
+  },
   library_unavailable: {
     advice: OPERATOR,
     group: ['waits for the disk of the service', 'wait for the disk of the service'],

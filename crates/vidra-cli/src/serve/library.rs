@@ -11,7 +11,7 @@ use vidra_server::{FetchedTranscripts, LibraryAccess, LibraryConfig, LibraryFile
 use crate::client::ClientArgs;
 use crate::database::{DatabaseLocation, create_or_open, file_name};
 use crate::failure::described;
-use crate::values::{OrOff, at_least_one, bytes, time, units};
+use crate::values::{OrOff, Secret, at_least_one, bytes, time, units};
 
 /// The heading of these settings in the help.
 pub(crate) const LIBRARY_SETTINGS: &str = "Library, jobs and collections";
@@ -20,8 +20,10 @@ pub(crate) const LIBRARY_SETTINGS: &str = "Library, jobs and collections";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = LIBRARY_SETTINGS)]
 pub(crate) struct LibraryArgs {
-    /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]
-    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE")]
+    /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]; or a PostgreSQL database
+    /// that several machines with the same key share: postgres://USER:PASSWORD@HOST/DATABASE. They spend one quota
+    /// together; the library is still the file of each machine
+    #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE", hide_env_values = true)]
     pub(crate) database: Option<DatabaseLocation>,
 
     /// Maximum number of items of jobs that run at once
@@ -122,6 +124,14 @@ fn retention(text: &str) -> Result<OrOff<Duration>, String> {
 }
 
 impl LibraryArgs {
+    /// The URL of the database that several machines share.
+    pub(crate) fn shared_database(&self) -> Option<&str> {
+        match &self.database {
+            Some(DatabaseLocation::Postgres(Secret(url))) => Some(url),
+            _ => None,
+        }
+    }
+
     /// Opens the library, and creates it if necessary. `None` if there is none. A disk that fails does not prevent the
     /// service from starting.
     ///
@@ -137,8 +147,10 @@ impl LibraryArgs {
         let path = match (&self.database, state_dir) {
             (Some(DatabaseLocation::Off), _) => return Ok(None),
             (Some(DatabaseLocation::File(path)), _) => path.clone(),
-            (None, Some(folder)) => folder.join(file_name(client.demo)),
-            (None, None) => {
+            (Some(DatabaseLocation::Postgres(_)) | None, Some(folder)) => {
+                folder.join(file_name(client.demo))
+            }
+            (Some(DatabaseLocation::Postgres(_)) | None, None) => {
                 tracing::info!("no state folder: the library is off");
                 return Ok(None);
             }

@@ -48,6 +48,7 @@ pub(super) fn verdict(error: &Error, attempts: u32) -> Verdict {
         | Reason::Unreachable
         | Reason::UpstreamKeyMissing
         | Reason::UpstreamKeyRejected
+        | Reason::DatabaseUnavailable
         | Reason::LibraryUnavailable => wait(),
         Reason::UpstreamFailed | Reason::TimedOut => retry(ATTEMPTS),
         Reason::PlatformChanged

@@ -41,7 +41,7 @@ metrics! {
     CONNECTIONS_REFUSED: "vidra_connections_refused_total" "counter" ["reason"]
         "Connections that the service refused or closed early. Reasons: all_taken, address, no_resources, handshake, too_slow.";
     LIMITED: "vidra_limited_total" "counter" ["reason"]
-        "Requests that the service refused because of a limit or an access rule, by the reason of the error: unknown_host, origin_not_allowed, caller_key_missing, caller_key_invalid, caller_rate_limited, caller_budget_exhausted, too_many_batches, too_many_jobs, too_many_followers, library_limit_reached, overloaded (all slots are taken), upstream_failing (a circuit breaker is open), paced, quota_exhausted, search_quota_exhausted, upstream_rate_limited, translation_rate_limited, upstream_key_missing, upstream_key_rejected, blocked, library_unavailable, shutting_down.";
+        "Requests that the service refused because of a limit or an access rule, by the reason of the error: unknown_host, origin_not_allowed, caller_key_missing, caller_key_invalid, caller_rate_limited, caller_budget_exhausted, too_many_batches, too_many_jobs, too_many_followers, library_limit_reached, overloaded (all slots are taken), upstream_failing (a circuit breaker is open), paced, quota_exhausted, search_quota_exhausted, upstream_rate_limited, translation_rate_limited, upstream_key_missing, upstream_key_rejected, blocked, database_unavailable, library_unavailable, shutting_down.";
     SLOTS_TAKEN: "vidra_slots_taken" "gauge" ["kind"]
         "Taken slots: fetch (uncached answers, --max-misses) or batch (--max-batches).";
     SLOTS: "vidra_slots_limit" "gauge" ["kind"]
@@ -78,10 +78,14 @@ metrics! {
         "Units spent since the start of the platform's day.";
     QUOTA_LIMIT: "vidra_quota_limit" "gauge" ["bucket"]
         "Units that the platform grants a day.";
+    QUOTA_GRANT_UNITS: "vidra_quota_grant_units_total" "counter" ["event"]
+        "Units of a shared quota: taken in advance by this process, and returned unspent. Only with --database postgres://.";
+    DATABASE_FAILURES: "vidra_database_failures_total" "counter" []
+        "Requests to the shared database that failed. Only with --database postgres://.";
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
         "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
     DEGRADED: "vidra_degraded" "gauge" ["what"]
-        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, spool_failing, library_failing, addresses_blocked, addresses_unreachable, breaker_open, certificate_expiring (within 7 days), certificate_expired, reload_failed.";
+        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, database_failing, store_failing, spool_failing, library_failing, addresses_blocked, addresses_unreachable, breaker_open, certificate_expiring (within 7 days), certificate_expired, reload_failed.";
     ANSWER_BYTES: "vidra_large_answer_bytes" "gauge" ["place"]
         "Size of the large answers that are being built and sent, in memory and in temporary files (--max-answer-memory, --max-spool).";
     JOBS: "vidra_jobs" "gauge" ["state"]

@@ -155,7 +155,7 @@ mod tests {
     fn nothing_is_left_of_a_grant_from_before_a_power_cut() {
         let grant = Grant { spent: 3, ..Grant::new(Bucket::Default, 20) };
         assert_eq!((grant.left(), grant.unspent()), (17, 17));
-        let earlier = Grant { boot: "earlier".to_owned(), ..grant.clone() };
+        let earlier = Grant { boot: "earlier".to_owned(), ..grant };
         assert_eq!((earlier.left(), earlier.unspent()), (0, 0));
         let closed = Grant { state: GrantState::Closed, ..grant };
         assert_eq!((closed.left(), closed.unspent()), (0, 17));

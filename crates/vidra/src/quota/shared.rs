@@ -61,6 +61,8 @@ pub(super) struct Known {
     /// The time of the database, and when it was read. The clock of this machine may be wrong.
     pub(super) time: Option<(Timestamp, Instant)>,
     used: HashMap<(String, Bucket), u32>,
+    /// The requests that the pool refused for want of units: what they needed, and when.
+    refused: HashMap<(String, Bucket), (u32, Instant)>,
     pub(super) last_use: Option<Instant>,
     pub(super) last_exchange: Option<Instant>,
     pub(super) is_settling: bool,
@@ -115,8 +117,16 @@ impl Shared {
         known.time = Some((now, Instant::now()));
         let days = charged_days(now);
         known.used.retain(|(date, _), _| days.contains(date));
+        known.refused.retain(|(date, _), _| days.contains(date));
         let used = buckets.iter().map(|it| ((it.date.clone(), it.bucket), it.used));
         known.used.extend(used);
+    }
+
+    /// Whether the pool has just refused such a request. Other machines may return units, so it is asked again soon.
+    fn was_refused(&self, Needed { date, bucket, units }: &Needed) -> bool {
+        let known = self.known();
+        let refused = known.refused.get(&(date.clone(), *bucket));
+        refused.is_some_and(|(needed, at)| units >= needed && at.elapsed() < SETTLE_EVERY)
     }
 
     /// Counts the result of a request to the pool.
@@ -241,6 +251,9 @@ impl Ledger {
         let Some(shared) = &self.shared else { return Ok(()) };
         self.keep_settled();
         let Needed { date, bucket, units } = needed;
+        if shared.was_refused(needed) {
+            return Err(NoGrant::Spent(spent(*bucket, date, shared.time(now))));
+        }
         let mut requested = shared.requested.lock().await;
         let (wanted_date, cost, of) = (date.clone(), *units, *bucket);
         let has_grant = move |ledger: &Arc<Self>| {
@@ -282,7 +295,11 @@ impl Ledger {
         let is_other_day = !charged_days(answer.now).contains(&needed.date);
         match units > 0 || is_other_day {
             true => Ok(()),
-            false => Err(NoGrant::Spent(spent(needed.bucket, &needed.date, answer.now))),
+            false => {
+                let refused = (needed.units, Instant::now());
+                shared.known().refused.insert(request, refused);
+                Err(NoGrant::Spent(spent(needed.bucket, &needed.date, answer.now)))
+            }
         }
     }
 

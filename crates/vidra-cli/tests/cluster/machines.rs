@@ -1,0 +1,68 @@
+//! Machines that share a database, and the platform behind them.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use tempfile::TempDir;
+use vidra_engines::{Postgres, Proxy};
+use vidra_sim::{Listening, Simulator};
+
+use crate::process::{Service, vidra};
+
+/// The platform, the database and the folders of all machines.
+pub(crate) struct Cluster {
+    pub(crate) sim: Simulator,
+    pub(crate) postgres: Postgres,
+    /// In front of PostgreSQL. All machines use it.
+    pub(crate) proxy: Proxy,
+    database: String,
+    listening: Listening,
+    folders: Vec<TempDir>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Cluster {
+    /// `None` if PostgreSQL is not installed.
+    pub(crate) fn new() -> Option<Self> {
+        let postgres = Postgres::start()?;
+        let database = postgres.database();
+        let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let proxy = Proxy::start(loopback(postgres.port()));
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let sim = Simulator::builder().limits(u64::MAX, u64::MAX).keep_requests(0).build();
+        let listening = runtime.block_on(sim.listen(loopback(0))).unwrap();
+        let folders = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+        Some(Self { sim, postgres, proxy, database, listening, folders, _runtime: runtime })
+    }
+
+    /// The settings of a machine.
+    pub(crate) fn command(&self, index: usize, settings: &[(&str, &str)]) -> Command {
+        let mut command = vidra(self.folders[index].path());
+        let [server, proxy] =
+            [self.postgres.port(), self.proxy.address().port()].map(|it| format!("127.0.0.1:{it}"));
+        let url = self.postgres.url(&self.database).replace(&server, &proxy);
+        command
+            .env("YOUTUBE_API_KEY", "demo-key")
+            .env("VIDRA_DATA_API_URL", self.listening.data_api_url())
+            .env("VIDRA_WEB_URL", self.listening.web_url())
+            .env("VIDRA_DATABASE", url)
+            .env("RUST_LOG", "info,vidra_server=warn")
+            .envs(settings.iter().copied());
+        command
+    }
+
+    pub(crate) fn start(&self, index: usize, settings: &[(&str, &str)]) -> Service {
+        Service::start(&mut self.command(index, settings))
+    }
+
+    /// The units that the platform has billed.
+    pub(crate) fn bill(&self) -> u64 {
+        self.sim.record().units.default
+    }
+
+    /// The units of the default bucket in the database, of all days.
+    pub(crate) fn ledger(&self) -> u64 {
+        let sql = "SELECT coalesce(sum(used), 0) FROM vidra.quota_days WHERE bucket = 'default'";
+        self.postgres.sql(&self.database, sql).parse().unwrap()
+    }
+}
