@@ -75,6 +75,11 @@ pub(crate) struct ClientArgs {
     )]
     pub(crate) proxy: Vec<String>,
 
+    /// Name of the IP address of this machine, if machines that share a --database have different ones. Machines with the
+    /// same name share pace and blocks. Proxies are identified by their URLs [default: one name for all machines]
+    #[arg(long, env = "VIDRA_EGRESS_ID", value_name = "NAME")]
+    pub(crate) egress_id: Option<String>,
+
     /// Number of transcripts that an egress address may fetch in one burst, at least 1; ignored with
     /// --egress-pace off [default: 300 if there is a pace]
     #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = count_in::<u32>(1..=u32::MAX.into()))]
@@ -202,11 +207,14 @@ impl ClientArgs {
 
 /// A client of YouTube, or of the server at `--data-api-url`.
 fn over_youtube(builder: Builder, args: &ClientArgs) -> Result<Builder, String> {
-    let builder = builder
+    let mut builder = builder
         .key(api_key(args)?)
         .data_api_url(&args.data_api_url)
         .web_url(&args.web_url)
         .proxies(proxies(args)?);
+    if let Some(id) = &args.egress_id {
+        builder = builder.egress_id(id);
+    }
     Ok(match &args.pot_provider {
         Some(url) => builder.pot_provider(url),
         None => builder,

@@ -102,7 +102,9 @@ fn setting(arg: &Arg, matches: &ArgMatches, is_in_file: bool) -> Option<Setting>
     let values: Vec<String> = values.map(|it| it.to_string_lossy().into_owned()).collect();
     let value = values.join(",");
     let is_secret = arg.is_hide_env_values_set()
-        && (matches!(name, "token" | "webhook") || value.contains('@'));
+        && (matches!(name, "token" | "webhook")
+            || value.contains('@')
+            || value.contains("password="));
     let source = match matches.value_source(id)? {
         ValueSource::EnvVariable => arg.get_env().map(|it| it.to_string_lossy().into_owned())?,
         _ if is_in_file => "file".to_owned(),

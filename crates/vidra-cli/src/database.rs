@@ -47,7 +47,7 @@ impl FromStr for DatabaseLocation {
             None if text == "off" => Ok(Self::Off),
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(text.to_owned().into())),
-            _ => Err("expected sqlite:PATH, postgres://USER@HOST/DATABASE, or off"),
+            _ => Err("expected sqlite:PATH, postgres://..., or off"),
         }
     }
 }

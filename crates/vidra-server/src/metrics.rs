@@ -59,6 +59,9 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     if let Some(shared) = vidra.shared_quota() {
         let units = [("taken", shared.taken), ("returned", shared.returned)];
         page.each(&table::QUOTA_GRANT_UNITS, units);
+        if let Some(machines) = vidra.egress_machines() {
+            page.family(&table::EGRESS_MACHINES).sample(&[], machines);
+        }
         page.family(&table::DATABASE_FAILURES).sample(&[], shared.failures);
     }
     if let Some(fetched) = state.library.as_ref().and_then(|config| config.fetched.as_ref()) {

@@ -304,8 +304,8 @@ impl Vidra {
         self.services.cache.count(resource.kind(), CacheOutcome::Hit);
     }
 
-    /// Waits until all pending writes to the store have finished, and until a shared quota has got back the units that
-    /// were not spent. Call it before the process exits.
+    /// Waits until all pending writes to the store have finished, and returns unspent units to a shared quota. Call it
+    /// before the process exits.
     pub async fn settled(&self) {
         let ledger = Arc::clone(&self.services.data_api.account.get().ledger);
         tokio::join!(self.services.cache.tiers.settled(), ledger.return_grants());

@@ -12,7 +12,6 @@ use std::time::Duration;
 use deadpool_postgres::{Object, Pool};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, Transaction};
 
 use crate::error::{Error, Reason, Result};
@@ -39,6 +38,7 @@ struct Inner {
 #[derive(Default)]
 struct Notified {
     quota: watch::Sender<u64>,
+    egress: watch::Sender<u64>,
 }
 
 /// What a notification is about.
@@ -46,15 +46,18 @@ struct Notified {
 pub(crate) enum Topic {
     /// A bucket of the quota was exhausted.
     Quota,
+    /// An egress address was blocked.
+    Egress,
 }
 
 impl Topic {
-    const ALL: [Self; 1] = [Self::Quota];
+    const ALL: [Self; 2] = [Self::Quota, Self::Egress];
 
     /// The payload of its notifications.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Quota => "quota",
+            Self::Egress => "egress",
         }
     }
 }
@@ -63,6 +66,7 @@ impl Notified {
     fn of(&self, topic: Topic) -> &watch::Sender<u64> {
         match topic {
             Topic::Quota => &self.quota,
+            Topic::Egress => &self.egress,
         }
     }
 }
@@ -96,11 +100,6 @@ impl Database {
     /// Whether the last transaction failed because the database did not answer.
     pub fn is_failing(&self) -> bool {
         self.0.outage.is_on()
-    }
-
-    /// The transactions that failed because the database did not answer.
-    pub fn failures(&self) -> u64 {
-        self.0.outage.failures()
     }
 
     /// Runs `work` in a transaction. If the answer to the commit is lost, the transaction can have succeeded although this
@@ -145,7 +144,7 @@ impl Database {
         client: &mut Option<Object>,
         work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, SqlResult<T>>,
     ) -> std::result::Result<T, Failure> {
-        let pooled = self.0.pool.get().await.map_err(|error| Failure::of_pool(&error))?;
+        let pooled = self.0.pool.get().await.map_err(|error| Failure::from_pool(&error))?;
         let connection = client.insert(pooled);
         let done = async {
             let transaction = connection.transaction().await?;
@@ -153,7 +152,7 @@ impl Database {
             transaction.commit().await?;
             Ok(done)
         };
-        let done = done.await.map_err(|error| Failure::of_sql(&error))?;
+        let done = done.await.map_err(|error| Failure::from_sql(&error))?;
         // Back to the pool.
         *client = None;
         Ok(done)
@@ -190,9 +189,9 @@ struct Failure {
 }
 
 impl Failure {
-    fn of_pool(error: &deadpool_postgres::PoolError) -> Self {
+    fn from_pool(error: &deadpool_postgres::PoolError) -> Self {
         match error {
-            deadpool_postgres::PoolError::Backend(error) => Self::of_sql(error),
+            deadpool_postgres::PoolError::Backend(error) => Self::from_sql(error),
             deadpool_postgres::PoolError::Timeout(_) => {
                 Self { what: "no connection in time".to_owned(), is_outage: true }
             }
@@ -200,13 +199,13 @@ impl Failure {
         }
     }
 
-    fn of_sql(error: &tokio_postgres::Error) -> Self {
-        let state = error.code();
-        // Two transactions that wait for each other say nothing about the database.
-        let is_conflict = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE]
-            .iter()
-            .any(|conflict| state == Some(conflict));
-        Self { what: connect::described(error), is_outage: !is_conflict }
+    fn from_sql(error: &tokio_postgres::Error) -> Self {
+        let is_outage = error.code().is_none_or(|state| {
+            // Connections, resources, a server that stops or starts, and a standby. Others are faults of one transaction.
+            let state = state.code();
+            ["08", "53", "57P"].iter().any(|class| state.starts_with(class)) || state == "25006"
+        });
+        Self { what: connect::described(error), is_outage }
     }
 }
 

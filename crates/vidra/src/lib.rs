@@ -240,6 +240,7 @@ pub use video::{
 pub use {
     held::Held,
     quota::{EndedGrant, LedgerDouble, PoolAnswer, PoolBucket, PoolState, QuotaPool, WantedGrant},
+    web::egress::shared::{EgressPool, TakenPermit, WantedPermit},
 };
 
 #[cfg(feature = "postgres")]

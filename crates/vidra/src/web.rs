@@ -8,7 +8,7 @@ pub(crate) mod feed;
 pub(crate) mod page;
 pub(crate) mod transcript;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,6 +25,7 @@ use crate::resilience::pace::{Permit, PermitUrgency};
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
 use egress::pool::Egresses;
+use egress::shared::EgressPool;
 use egress::{Egress, Session};
 use feed::Feeds;
 
@@ -34,12 +35,21 @@ use clients::{Client, Clients};
 pub(crate) struct Web {
     /// The base URL, without a trailing slash. The client sends requests to no other host.
     pub(crate) origin: String,
-    pub(crate) egresses: Egresses,
+    pub(crate) egresses: Arc<Egresses>,
+    /// The state that machines with the same addresses share. `None` if they do not.
+    pub(crate) shared: Option<SharedEgress>,
     pub(crate) clients: Clients,
     pub(crate) pot_provider: Option<PotProvider>,
     pub(crate) sender: Sender,
     pub(crate) feeds: Feeds,
     pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// The pool of a client whose addresses are shared.
+pub(crate) struct SharedEgress {
+    pub(crate) pool: Arc<dyn EgressPool>,
+    /// Whether blocks are exchanged, which begins with the first request because it needs a runtime.
+    pub(crate) exchanging: Once,
 }
 
 /// The operator's provider of proof-of-origin tokens.
@@ -199,15 +209,26 @@ impl TranscriptContext<'_> {
             WebRequestKind::Page => PermitUrgency::Interactive,
             _ => self.urgency(),
         };
-        // The wait keeps the batch slot, so that no more entries queue than may run.
-        let announce = |wait: Duration| self.announce(wait);
-        tokio::select! {
-            // A permit that is available is taken first. The waiters are checked after it.
-            biased;
-            permit = pacer.acquire(urgency, self.ctx.deadline, announce) => {
-                permit.map(Some).map_err(|wait| self.paced(kind, wait))
+        loop {
+            // The wait keeps the batch slot, so that no more entries queue than may run.
+            let announce = |wait: Duration| self.announce(wait);
+            let permit = tokio::select! {
+                // A permit that is available is taken first. The waiters are checked after it.
+                biased;
+                permit = pacer.acquire(urgency.clone(), self.ctx.deadline, announce) => {
+                    permit.map_err(|wait| self.paced(kind, wait))?
+                }
+                () = self.ctx.waiters.gone() => return Err(no_waiters()),
+            };
+            let Some(SharedEgress { pool, exchanging }) = &self.web.shared else {
+                return Ok(Some(permit));
+            };
+            exchanging.call_once(|| self.web.egresses.share(Arc::clone(pool)));
+            let is_translation = kind == WebRequestKind::Translation;
+            if let Some(permit) = egress.shared_permit(&**pool, pacer, permit, is_translation).await
+            {
+                return Ok(Some(permit));
             }
-            () = self.ctx.waiters.gone() => Err(no_waiters()),
         }
     }
 

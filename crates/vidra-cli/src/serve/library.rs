@@ -20,9 +20,9 @@ pub(crate) const LIBRARY_SETTINGS: &str = "Library, jobs and collections";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = LIBRARY_SETTINGS)]
 pub(crate) struct LibraryArgs {
-    /// File of the library: sqlite:PATH, or off [default: library.db in the state folder]; or a PostgreSQL database
-    /// that several machines with the same key share: postgres://USER:PASSWORD@HOST/DATABASE. They spend one quota
-    /// together; the library is still the file of each machine
+    /// File of the library: sqlite:PATH, or off. Or a PostgreSQL database that several machines with the same API key
+    /// share, postgres://...: they spend one quota together, and the library is still a file of each machine [default:
+    /// library.db in the state folder]
     #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE", hide_env_values = true)]
     pub(crate) database: Option<DatabaseLocation>,
 

@@ -80,6 +80,8 @@ metrics! {
         "Units that the platform grants a day.";
     QUOTA_GRANT_UNITS: "vidra_quota_grant_units_total" "counter" ["event"]
         "Units of a shared quota: taken in advance by this process, and returned unspent. Only with --database postgres://.";
+    EGRESS_MACHINES: "vidra_egress_machines" "gauge" []
+        "Machines that fetched transcripts from the same address within a minute. Only with --database postgres://.";
     DATABASE_FAILURES: "vidra_database_failures_total" "counter" []
         "Requests to the shared database that failed. Only with --database postgres://.";
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]

@@ -25,6 +25,9 @@ use crate::transcript::TranscriptQuery;
 use crate::transport::Transport;
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::web::clients::Clients;
+#[cfg(feature = "postgres")]
+use crate::web::egress::postgres::PostgresEgress;
+use crate::web::egress::shared::EgressPool;
 
 /// Settings of a [`Vidra`](crate::Vidra). The defaults suit YouTube itself.
 ///
@@ -61,6 +64,8 @@ pub struct Builder {
     state_dir: Option<PathBuf>,
     ledger_double: Option<LedgerDouble>,
     quota_pool: Option<Arc<dyn QuotaPool>>,
+    egress_pool: Option<Arc<dyn EgressPool>>,
+    egress_id: Option<String>,
     retry: RetryPolicy,
     attempt_timeout: Duration,
     deadline: Duration,
@@ -110,6 +115,8 @@ impl Default for Builder {
             state_dir: None,
             ledger_double: None,
             quota_pool: None,
+            egress_pool: None,
+            egress_id: None,
             retry: RetryPolicy::default(),
             attempt_timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(120),
@@ -180,17 +187,33 @@ impl Builder {
         self
     }
 
-    /// Shares the daily quota with all clients that use the same database and the same key. Each takes a few units in
-    /// advance; [`Vidra::settled`] returns those that it did not spend.
+    /// Shares the daily quota with all clients that use the same database and the same key, and the rate limits and blocks
+    /// of egress addresses with all that use the same addresses. Each client takes a few units in advance;
+    /// [`Vidra::settled`] returns those that it did not spend.
     #[cfg(feature = "postgres")]
     pub fn database(self, database: &Database) -> Self {
         self.quota_pool(Arc::new(PostgresPool(database.clone())))
+            .egress_pool(Arc::new(PostgresEgress::new(database.clone())))
+    }
+
+    /// Names the IP address of this machine. By default all machines that share a database count as one address, as
+    /// behind one gateway. Proxies are identified by their URLs.
+    pub fn egress_id(mut self, id: impl Into<String>) -> Self {
+        self.egress_id = Some(id.into());
+        self
     }
 
     /// Shares the daily quota through a pool of your own, for simulations.
     #[doc(hidden)]
     pub fn quota_pool(mut self, pool: Arc<dyn QuotaPool>) -> Self {
         self.quota_pool = Some(pool);
+        self
+    }
+
+    /// Shares egress addresses through a pool of your own, for simulations.
+    #[doc(hidden)]
+    pub fn egress_pool(mut self, pool: Arc<dyn EgressPool>) -> Self {
+        self.egress_pool = Some(pool);
         self
     }
 

@@ -46,6 +46,12 @@ impl Vidra {
         self.services.web.egresses.wait(kind, self.urgency, Instant::now())
     }
 
+    /// The number of machines that share a database and fetched transcripts from the same address within a minute, as this
+    /// machine last read it. `None` without a shared database.
+    pub fn egress_machines(&self) -> Option<u32> {
+        self.services.web.shared.as_ref().map(|shared| shared.pool.machines())
+    }
+
     /// The rate limit of transcript requests from one egress address. `None` if there is no limit.
     /// [`Vidra::addresses`] has the number of addresses.
     ///

@@ -97,12 +97,15 @@ impl CurrentAccount {
         let mut current = self.account.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *current, account);
         drop(current);
-        let ledger = Arc::clone(&before.ledger);
-        // After the lock: its ledger is synced once more.
-        drop(before);
+        // After the lock: the old ledger returns its grants, and is synced once more.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { ledger.return_grants().await });
+            let ledger = Arc::clone(&before.ledger);
+            runtime.spawn(async move {
+                ledger.return_grants().await;
+                tokio::task::spawn_blocking(move || drop(ledger));
+            });
         }
+        drop(before);
         true
     }
 

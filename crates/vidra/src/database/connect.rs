@@ -27,7 +27,7 @@ const LOST_AFTER: Duration = Duration::from_secs(5);
 
 /// The settings of each session. A committed transaction survives a crash of the server, and no transaction holds a lock
 /// for long.
-const SESSION: &str = "-c synchronous_commit=on -c statement_timeout=2000 -c lock_timeout=1500 \
+const SESSION: &str = "-c synchronous_commit=on -c datestyle=ISO -c statement_timeout=2000 -c lock_timeout=1500 \
     -c idle_in_transaction_session_timeout=5000";
 
 /// Reads the URL. An error does not quote it, because it can contain a password.
@@ -56,7 +56,7 @@ pub(super) fn config(url: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// TLS with the machine's trusted certificates. It is used if the URL or the server requires it.
+/// TLS with the machine's trusted certificates. Without `sslmode` it is used if the server offers it.
 pub(super) fn tls() -> Result<MakeRustlsConnect> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

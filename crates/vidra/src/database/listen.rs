@@ -46,8 +46,13 @@ async fn listen(
                 continue;
             }
             message = poll_fn(|context| connection.poll_message(context)) => message,
-            // A dropped database ends the task.
-            () = sleep(RECONNECT), if database.strong_count() == 0 => return Ok(()),
+            () = sleep(RECONNECT) => {
+                // A dropped database ends the task.
+                if database.strong_count() == 0 {
+                    return Ok(());
+                }
+                continue;
+            }
         };
         match message {
             Some(Ok(AsyncMessage::Notification(notification))) => {

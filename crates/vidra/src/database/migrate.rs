@@ -1,5 +1,8 @@
 //! The tables, and how a new release changes them.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -16,10 +19,30 @@ const OLDEST_SERVER: i32 = 140_000;
 /// The advisory lock of migrations. Machines that start together migrate one after the other.
 const LOCK: i64 = 0x7669_6472_6101;
 
+/// The time limit of the handshake.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time limit of all migrations, which wait for those of other machines.
+const TIMEOUT: Duration = Duration::from_secs(70);
+
 /// Creates or migrates the tables, in one transaction.
 pub(super) async fn migrate(config: &Config, tls: &MakeRustlsConnect) -> Result<()> {
+    let late = |_| {
+        let message = format!("PostgreSQL at {} does not answer", server(config));
+        Error::new(Reason::DatabaseUnavailable, message)
+    };
+    timeout(TIMEOUT, connect_and_migrate(config, tls)).await.map_err(late)?
+}
+
+async fn connect_and_migrate(config: &Config, tls: &MakeRustlsConnect) -> Result<()> {
     let refused = |error: tokio_postgres::Error| refused(config, &error);
-    let (mut client, connection) = config.connect(tls.clone()).await.map_err(refused)?;
+    let silent = || {
+        let message =
+            format!("PostgreSQL at {} accepts connections, but does not answer", server(config));
+        Error::new(Reason::DatabaseUnavailable, message)
+    };
+    let connected = timeout(CONNECT_TIMEOUT, config.connect(tls.clone())).await;
+    let (mut client, connection) = connected.map_err(|_| silent())?.map_err(refused)?;
     tokio::spawn(connection);
     let unusable = |why: String| {
         let message = format!("PostgreSQL at {} cannot be used: {why}", server(config));

@@ -28,10 +28,6 @@ impl Outage {
         self.state().until.is_some()
     }
 
-    pub(super) fn failures(&self) -> u64 {
-        self.state().failures
-    }
-
     /// The rest of the pause after a failure. After it, one transaction tries again, and the others pause once more.
     pub(super) fn pause(&self) -> Option<Duration> {
         let (mut state, now) = (self.state(), Instant::now());
@@ -80,6 +76,6 @@ mod tests {
         assert_eq!(outage.pause(), None, "one tries");
         assert_eq!(outage.pause(), Some(PAUSE), "the others do not wait for it");
         outage.ended();
-        assert_eq!((outage.pause(), outage.is_on(), outage.failures()), (None, false, 1));
+        assert_eq!((outage.pause(), outage.is_on()), (None, false));
     }
 }

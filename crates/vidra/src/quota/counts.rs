@@ -132,6 +132,18 @@ impl UnitCounts {
         days.flat_map(|day| day.grants.iter())
     }
 
+    /// A grant of a day and a bucket from which its holder can still take `units`.
+    pub(super) fn chargeable_grant(
+        &self,
+        date: &str,
+        bucket: Bucket,
+        units: u32,
+        holder: u64,
+    ) -> Option<i64> {
+        let is_suitable = |grant: &Grant| grant.bucket == bucket && grant.left(holder) >= units;
+        self.grants(date).find(|(_, grant)| is_suitable(grant)).map(|(id, _)| id)
+    }
+
     /// The grants of a day, to change them.
     pub(super) fn grants_mut(&mut self, date: &str) -> &mut Grants {
         &mut self.day_mut(date).grants

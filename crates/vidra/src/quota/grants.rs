@@ -1,7 +1,6 @@
 //! Grants: units of a shared quota that this machine took in advance. Attempts are charged to them.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +22,9 @@ pub(super) struct Grant {
     pub(super) spent: u32,
     #[serde(default)]
     pub(super) state: GrantState,
-    /// The start of the machine after which the grant was taken.
-    boot: String,
+    /// The ledger that took the grant. No other one charges it: the file may lack the last charges of a process that
+    /// was killed or that could not write it.
+    holder: u64,
 }
 
 /// What happens to a grant. It never goes back.
@@ -41,27 +41,28 @@ pub(super) enum GrantState {
 }
 
 impl Grant {
-    pub(super) fn new(bucket: Bucket, units: u32) -> Self {
-        Self { bucket, units, spent: 0, state: GrantState::Open, boot: BOOT.clone() }
+    pub(super) fn new(bucket: Bucket, units: u32, holder: u64) -> Self {
+        Self { bucket, units, spent: 0, state: GrantState::Open, holder }
     }
 
     /// Units that were spent before the quota was shared.
     pub(super) fn uncounted(bucket: Bucket, spent: u32) -> Self {
-        Self { spent, state: GrantState::Uncounted, ..Self::new(bucket, spent) }
+        Self { spent, state: GrantState::Uncounted, ..Self::new(bucket, spent, 0) }
     }
 
-    /// The units that can still be charged to it.
-    pub(super) fn left(&self) -> u32 {
-        match self.state {
-            GrantState::Open => self.unspent(),
-            GrantState::Uncounted | GrantState::Closed => 0,
-        }
+    /// Whether this ledger may charge and close the grant.
+    pub(super) fn is_open_for(&self, holder: u64) -> bool {
+        self.state == GrantState::Open && self.holder == holder
     }
 
-    /// The units that were certainly not spent. A power cut may have undone the last changes of the file, so nothing is
-    /// certain about a grant from before it.
+    /// The units that this ledger can still charge to it.
+    pub(super) fn left(&self, holder: u64) -> u32 {
+        if self.is_open_for(holder) { self.unspent() } else { 0 }
+    }
+
+    /// The units that were not spent.
     pub(super) fn unspent(&self) -> u32 {
-        if self.boot == *BOOT { self.units.saturating_sub(self.spent) } else { 0 }
+        self.units.saturating_sub(self.spent)
     }
 }
 
@@ -115,19 +116,14 @@ impl Grants {
     }
 }
 
-/// Identifies the time since the machine was started. Elsewhere than on Linux it is that of this process.
-static BOOT: LazyLock<String> = LazyLock::new(|| {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    boot.map_or_else(|_| format!("{:016x}", fastrand::u64(..)), |id| id.trim().to_owned())
-});
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn grants(table: &[(i64, u32, GrantState)]) -> Grants {
-        let grant =
-            |&(id, spent, state)| (id, Grant { spent, state, ..Grant::new(Bucket::Default, 20) });
+        let grant = |&(id, spent, state)| {
+            (id, Grant { spent, state, ..Grant::new(Bucket::Default, 20, 1) })
+        };
         Grants(table.iter().map(grant).collect())
     }
 
@@ -152,12 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_a_grant_from_before_a_power_cut() {
-        let grant = Grant { spent: 3, ..Grant::new(Bucket::Default, 20) };
-        assert_eq!((grant.left(), grant.unspent()), (17, 17));
-        let earlier = Grant { boot: "earlier".to_owned(), ..grant };
-        assert_eq!((earlier.left(), earlier.unspent()), (0, 0));
+    fn only_its_holder_charges_a_grant() {
+        let grant = Grant { spent: 3, ..Grant::new(Bucket::Default, 20, 1) };
+        assert_eq!((grant.left(1), grant.left(2)), (17, 0));
         let closed = Grant { state: GrantState::Closed, ..grant };
-        assert_eq!((closed.left(), closed.unspent()), (0, 17));
+        assert_eq!((closed.left(1), closed.unspent()), (0, 17));
     }
 }

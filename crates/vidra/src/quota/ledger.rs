@@ -157,8 +157,11 @@ impl Ledger {
     /// The default is the bucket of `charge`.
     pub(crate) fn exhaust(&self, charge: &Charge, named: Option<Bucket>, now: Timestamp) -> Spent {
         let bucket = named.unwrap_or(charge.bucket);
+        let now = self.shared.as_ref().map_or(now, |shared| shared.time(now));
+        // Around midnight a charge counts for two days, and YouTube may still be in the earlier one.
+        let date = charge.grants.iter().map(|(date, _)| date).min().unwrap_or(&charge.date);
         self.update(now, |counts| {
-            let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
+            let tally = counts.tally_mut(date, LEDGER_ACCOUNT);
             tally.count_mut(bucket).exhausted = true;
         });
         self.announce();
@@ -167,7 +170,7 @@ impl Ledger {
 
     /// The state of the daily quota.
     pub(crate) fn quota(&self, now: Timestamp) -> Quota {
-        let now = self.shared.as_ref().map_or(now, |shared| shared.today(now));
+        let now = self.shared.as_ref().map_or(now, |shared| shared.time(now));
         let today = date(now);
         let counts = self.update(now, |counts| {
             self.limits

@@ -31,12 +31,12 @@ pub trait QuotaPool: fmt::Debug + Send + Sync + 'static {
     /// [`Reason::DatabaseUnavailable`](crate::Reason::DatabaseUnavailable).
     fn take<'a>(&'a self, wanted: &'a WantedGrant) -> BoxFuture<'a, Result<PoolAnswer>>;
 
-    /// Ends grants, and returns their unused units.
+    /// Ends a grant, and returns its unused units.
     ///
     /// # Errors
     ///
     /// [`Reason::DatabaseUnavailable`](crate::Reason::DatabaseUnavailable).
-    fn end<'a>(&'a self, ended: &'a [EndedGrant]) -> BoxFuture<'a, Result<()>>;
+    fn end<'a>(&'a self, ended: &'a EndedGrant) -> BoxFuture<'a, Result<()>>;
 
     /// Counts units that were spent without a grant, under the id of `spent`, whatever the limit is.
     ///

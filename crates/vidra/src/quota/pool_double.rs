@@ -101,14 +101,13 @@ impl QuotaPool for PoolDouble {
         Box::pin(std::future::ready(answer))
     }
 
-    fn end<'a>(&'a self, ended: &'a [EndedGrant]) -> BoxFuture<'a, Result<()>> {
+    fn end<'a>(&'a self, ended: &'a EndedGrant) -> BoxFuture<'a, Result<()>> {
+        let EndedGrant { id, unspent } = *ended;
         let done = self.request(|content| {
-            for EndedGrant { id, unspent } in ended {
-                let Some((date, bucket, units)) = content.grants.get(id).cloned() else { continue };
-                assert!(*unspent <= units);
-                if content.ended.insert(*id) {
-                    *content.used.get_mut(&(date, bucket)).unwrap() -= unspent;
-                }
+            let (date, bucket, units) = content.grants[&id].clone();
+            assert!(unspent <= units);
+            if content.ended.insert(id) {
+                *content.used.get_mut(&(date, bucket)).unwrap() -= unspent;
             }
         });
         Box::pin(std::future::ready(done))

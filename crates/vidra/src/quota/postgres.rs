@@ -36,20 +36,17 @@ impl QuotaPool for PostgresPool {
         }))
     }
 
-    fn end<'a>(&'a self, ended: &'a [EndedGrant]) -> BoxFuture<'a, Result<()>> {
-        let ended = ended.to_vec();
+    fn end<'a>(&'a self, ended: &'a EndedGrant) -> BoxFuture<'a, Result<()>> {
+        let EndedGrant { id, unspent } = *ended;
         Box::pin(self.0.transaction(move |transaction| {
             Box::pin(async move {
-                // In the order of the ids, so that two machines do not wait for each other.
                 let sql = "WITH ended AS (
                         UPDATE vidra.quota_grants SET returned = $2 WHERE id = $1 AND returned IS NULL
                         RETURNING key, day, bucket
                     )
                     UPDATE vidra.quota_days AS of SET used = used - $2 FROM ended
                     WHERE of.key = ended.key AND of.day = ended.day AND of.bucket = ended.bucket";
-                for EndedGrant { id, unspent } in ended {
-                    transaction.execute(sql, &[&id, &unspent.cast_signed()]).await?;
-                }
+                transaction.execute(sql, &[&id, &unspent.cast_signed()]).await?;
                 Ok(())
             })
         }))
@@ -86,8 +83,8 @@ impl QuotaPool for PostgresPool {
                 }
                 let now = transaction.query_one(&format!("SELECT {CLOCK}"), &[]).await?;
                 let now = time(&now, 0);
-                let sql = "SELECT day::text, bucket, used, exhausted FROM vidra.quota_days
-                    WHERE key = $1 AND day::text = ANY($2)";
+                let sql = "SELECT to_char(day, 'YYYY-MM-DD'), bucket, used, exhausted FROM vidra.quota_days
+                    WHERE key = $1 AND day = ANY($2::text[]::date[])";
                 let rows = transaction.query(sql, &[&key, &charged_days(now)]).await?;
                 let buckets = rows.iter().filter_map(|row| {
                     let bucket = bucket(row.get(1))?;
@@ -134,7 +131,7 @@ async fn lock_bucket(transaction: &Transaction<'_>, of: &WantedGrant) -> SqlResu
 async fn take(transaction: &Transaction<'_>, wanted: &WantedGrant) -> SqlResult<PoolAnswer> {
     let LockedBucket { now, used, is_exhausted, is_new } = lock_bucket(transaction, wanted).await?;
     if is_new {
-        let sql = "DELETE FROM vidra.quota_grants WHERE day < current_date - $1::int";
+        let sql = "DELETE FROM vidra.quota_grants WHERE day < vidra.clock()::date - $1::int";
         transaction.execute(sql, &[&KEPT_DAYS]).await?;
     }
     let answer = |units: u32, used| {

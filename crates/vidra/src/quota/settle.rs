@@ -7,7 +7,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
-use super::day::date;
 use super::grants::{Grant, GrantState, SHARED_ACCOUNT};
 use super::pool::{EndedGrant, WantedGrant, charged_days};
 use super::shared::SETTLE_EVERY;
@@ -19,7 +18,7 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// The grants that have to be ended, and the units that have to be counted.
 #[derive(Default)]
-struct Ending {
+struct Unsettled {
     ended: Vec<(String, EndedGrant)>,
     uncounted: Vec<WantedGrant>,
 }
@@ -55,37 +54,38 @@ impl Ledger {
 
     /// Counts units that were spent without a grant, returns grants that are not used, and exchanges the state of the
     /// buckets. With `is_last` it returns all grants.
-    async fn settle(self: &Arc<Self>, is_last: bool) -> Result<()> {
+    pub(super) async fn settle(self: &Arc<Self>, is_last: bool) -> Result<()> {
         let Some(shared) = &self.shared else { return Ok(()) };
-        let (is_idle, is_due) = {
-            let known = shared.known();
-            let is_older = |at: Option<Instant>, than| at.is_none_or(|at| at.elapsed() >= than);
-            let is_idle = is_older(known.last_use, IDLE);
-            (
-                is_idle,
-                known.last_exchange.is_none()
-                    || (!is_idle && is_older(known.last_exchange, SETTLE_EVERY)),
-            )
-        };
         if shared.known().time.is_none() {
             // The clock of this machine must not decide to which day its count belongs.
             self.exchange().await?;
         }
+        let is_older = |at: Option<Instant>, than| at.is_none_or(|at| at.elapsed() >= than);
+        let is_idle = is_older(shared.known().last_use, IDLE);
+        let last_exchange = shared.known().last_exchange;
+        // An idle machine reads the state only after a notification.
+        let is_due = last_exchange.is_none() || (!is_idle && is_older(last_exchange, SETTLE_EVERY));
         let now = shared.time(shared.clock.now());
         let work = self.run(move |ledger| ledger.close_grants(is_idle || is_last, now));
         let work = work.await.map_err(Error::internal)?;
-        for spent in &work.uncounted {
-            shared.noted(shared.pool.count(spent).await)?;
+        let mut settled = Ok(());
+        let mut done = vec![];
+        for units in work.uncounted {
+            match shared.noted(shared.pool.count(&units).await) {
+                Ok(()) => done.push((units.date, units.id)),
+                failed => settled = failed,
+            }
         }
-        if !work.ended.is_empty() {
-            let ended: Vec<EndedGrant> = work.ended.iter().map(|(_, ended)| *ended).collect();
-            shared.noted(shared.pool.end(&ended).await)?;
-            let units: u32 = ended.iter().map(|ended| ended.unspent).sum();
-            shared.counters.returned.fetch_add(u64::from(units), Ordering::Relaxed);
+        for (date, ended) in work.ended {
+            match shared.noted(shared.pool.end(&ended).await) {
+                Ok(()) => {
+                    let units = u64::from(ended.unspent);
+                    shared.counters.returned.fetch_add(units, Ordering::Relaxed);
+                    done.push((date, ended.id));
+                }
+                failed => settled = failed,
+            }
         }
-        let counted = work.uncounted.into_iter().map(|spent| (spent.date, spent.id));
-        let done: Vec<(String, i64)> =
-            counted.chain(work.ended.into_iter().map(|(date, ended)| (date, ended.id))).collect();
         if !done.is_empty() {
             let forget = move |ledger: &Arc<Self>| ledger.forget_grants(&done, now);
             self.run(forget).await.map_err(Error::internal)?;
@@ -93,29 +93,32 @@ impl Ledger {
         if is_due && !is_last {
             self.exchange().await?;
         }
-        Ok(())
+        settled
     }
 
     /// Closes grants that are not needed any more, and brings that to the disk before their units are returned.
-    fn close_grants(&self, all: bool, now: Timestamp) -> Ending {
-        let Some(shared) = &self.shared else { return Ending::default() };
-        let (today, days) = (date(now), charged_days(now));
-        let (limits, key) = (self.limits, &shared.key);
-        let mut ending = self.update(now, |counts| {
+    fn close_grants(&self, all: bool, now: Timestamp) -> Unsettled {
+        let Some(shared) = &self.shared else { return Unsettled::default() };
+        let days = charged_days(now);
+        let (limits, key, holder) = (self.limits, &shared.key, shared.holder);
+        let mut unsettled = self.update(now, |counts| {
             // What this machine spent before it shared the quota, or what a command on it spent since.
-            for bucket in limits.buckets() {
-                let used = counts.tally(&today, LEDGER_ACCOUNT).count(*bucket).used;
+            for (date, bucket) in
+                days.iter().flat_map(|it| limits.buckets().iter().map(move |b| (it, *b)))
+            {
+                let used = counts.tally(date, LEDGER_ACCOUNT).count(bucket).used;
                 if used > 0 {
-                    counts.tally_mut(&today, LEDGER_ACCOUNT).count_mut(*bucket).used = 0;
-                    let spent = Grant::uncounted(*bucket, used);
-                    counts.grants_mut(&today).insert(fastrand::i64(1..), spent);
+                    counts.tally_mut(date, LEDGER_ACCOUNT).count_mut(bucket).used = 0;
+                    let spent = Grant::uncounted(bucket, used);
+                    counts.grants_mut(date).insert(fastrand::i64(1..), spent);
                 }
             }
-            let mut ending = Ending::default();
+            let mut unsettled = Unsettled::default();
             for date in counts.dates_with_grants() {
                 let is_over = !days.contains(&date);
                 for grant in counts.grants_mut(&date).iter_mut() {
-                    if grant.state == GrantState::Open && (all || is_over) {
+                    // The unspent units of another holder are lost, unless it closes the grant itself.
+                    if grant.is_open_for(holder) && (all || is_over) {
                         grant.state = GrantState::Closed;
                     }
                 }
@@ -124,9 +127,9 @@ impl Ledger {
                         GrantState::Open => {}
                         GrantState::Closed => {
                             let unspent = grant.unspent();
-                            ending.ended.push((date.clone(), EndedGrant { id, unspent }));
+                            unsettled.ended.push((date.clone(), EndedGrant { id, unspent }));
                         }
-                        GrantState::Uncounted => ending.uncounted.push(WantedGrant {
+                        GrantState::Uncounted => unsettled.uncounted.push(WantedGrant {
                             id,
                             key: key.clone(),
                             date: date.clone(),
@@ -137,15 +140,17 @@ impl Ledger {
                     }
                 }
             }
-            ending
+            unsettled
         });
-        let is_empty = ending.ended.is_empty() && ending.uncounted.is_empty();
+        let is_empty = unsettled.ended.is_empty() && unsettled.uncounted.is_empty();
         if !is_empty && let Err(error) = self.backing.sync() {
-            // After a restart the file would still have these grants: their units are lost.
-            tracing::warn!(%error, "grants not returned: the ledger file cannot be synced");
-            ending = Ending::default();
+            // The file could still have them as open.
+            if !std::mem::replace(&mut shared.known().is_sync_failing, true) {
+                tracing::warn!(%error, "grants not returned: the ledger file cannot be synced");
+            }
+            unsettled.ended.clear();
         }
-        ending
+        unsettled
     }
 
     /// Removes grants that the pool has ended. Their spent units stay in the count of this machine.
@@ -161,6 +166,14 @@ impl Ledger {
 
     /// Reports exhausted buckets to the pool, and learns those of other machines.
     pub(super) async fn exchange(self: &Arc<Self>) -> Result<()> {
+        let exchanged = self.try_exchange().await;
+        if let Some(shared) = &self.shared {
+            shared.exchanged.notify_waiters();
+        }
+        exchanged
+    }
+
+    async fn try_exchange(self: &Arc<Self>) -> Result<()> {
         let Some(shared) = &self.shared else { return Ok(()) };
         let now = shared.time(shared.clock.now());
         let read = self.run(move |ledger| {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     pub(super) pool: Arc<dyn QuotaPool>,
     /// The fingerprint of the key for the Data API.
     pub(super) key: String,
+    /// Identifies this ledger in its file.
+    pub(super) holder: u64,
     /// The clock of this machine, which counts until the pool has answered.
     pub(super) clock: Arc<dyn Clock>,
     /// The ids of requests whose answers were lost. Locked during a request, so that there is one at a time.
@@ -53,19 +56,31 @@ pub(super) struct Shared {
     known: Mutex<Known>,
     /// Wakes the task that settles.
     pub(super) wake: Notify,
+    /// Wakes reports after an exchange, whether it succeeded or not.
+    pub(super) exchanged: Notify,
     pub(super) counters: Counters,
 }
 
 #[derive(Default)]
 pub(super) struct Known {
-    /// The time of the database, and when it was read. The clock of this machine may be wrong.
-    pub(super) time: Option<(Timestamp, Instant)>,
+    /// The time of the database. The clock of this machine may be wrong.
+    pub(super) time: Option<ReadTime>,
     used: HashMap<(String, Bucket), u32>,
     /// The requests that the pool refused for want of units: what they needed, and when.
     refused: HashMap<(String, Bucket), (u32, Instant)>,
     pub(super) last_use: Option<Instant>,
     pub(super) last_exchange: Option<Instant>,
     pub(super) is_settling: bool,
+    pub(super) is_sync_failing: bool,
+}
+
+/// A time, and when it was read.
+#[derive(Clone, Copy)]
+pub(super) struct ReadTime {
+    time: Timestamp,
+    read: Instant,
+    /// How long the machine had been suspended by then. `Instant` does not count that.
+    suspended: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -98,8 +113,9 @@ impl fmt::Debug for Shared {
 impl Shared {
     pub(super) fn new(pool: Arc<dyn QuotaPool>, key: String, clock: Arc<dyn Clock>) -> Self {
         let (requested, known) = (tokio::sync::Mutex::default(), Mutex::default());
-        let (wake, counters) = (Notify::new(), Counters::default());
-        Self { pool, key, clock, requested, known, wake, counters }
+        let (wake, exchanged) = (Notify::new(), Notify::new());
+        let (holder, counters) = (fastrand::u64(1..), Counters::default());
+        Self { pool, key, holder, clock, requested, known, wake, exchanged, counters }
     }
 
     pub(super) fn known(&self) -> MutexGuard<'_, Known> {
@@ -108,13 +124,15 @@ impl Shared {
 
     /// The time by the clock of the database, or `now` before the first answer.
     pub(super) fn time(&self, now: Timestamp) -> Timestamp {
-        let time = self.known().time;
-        time.and_then(|(then, read)| then.checked_add(read.elapsed()).ok()).unwrap_or(now)
+        let Some(ReadTime { time, read, suspended }) = self.known().time else { return now };
+        let suspended = self.clock.suspended().saturating_sub(suspended);
+        time.checked_add(read.elapsed() + suspended).unwrap_or(now)
     }
 
     pub(super) fn learn(&self, now: Timestamp, buckets: &[PoolBucket]) {
+        let (read, suspended) = (Instant::now(), self.clock.suspended());
         let mut known = self.known();
-        known.time = Some((now, Instant::now()));
+        known.time = Some(ReadTime { time: now, read, suspended });
         let days = charged_days(now);
         known.used.retain(|(date, _), _| days.contains(date));
         known.refused.retain(|(date, _), _| days.contains(date));
@@ -122,7 +140,7 @@ impl Shared {
         known.used.extend(used);
     }
 
-    /// Whether the pool has just refused such a request. Other machines may return units, so it is asked again soon.
+    /// Whether the pool refused such a request within the last second. Later, other machines may have returned units.
     fn was_refused(&self, Needed { date, bucket, units }: &Needed) -> bool {
         let known = self.known();
         let refused = known.refused.get(&(date.clone(), *bucket));
@@ -166,15 +184,13 @@ impl Shared {
                         return Err(NotCharged::Spent(spent(bucket, date, now)));
                     }
                 }
-                let mut suitable = counts.grants(date);
-                let suitable = suitable.find(|(_, it)| it.bucket == bucket && it.left() >= cost);
-                let Some((id, _)) = suitable else {
+                let Some(id) = counts.chargeable_grant(date, bucket, cost, self.holder) else {
                     let needed = Needed { date: date.clone(), bucket, units: cost };
                     return Err(NotCharged::NeedsGrant(needed));
                 };
                 grants.push((date.clone(), id));
             }
-            let unspent = unspent(counts, &days[0], bucket);
+            let unspent = self.unspent(counts, &days[0], bucket);
             let rest = limit.saturating_sub(used.unwrap_or(0)).saturating_add(unspent);
             let reserve = if bucket == Bucket::Default { reserve } else { 0 };
             if rest < cost.saturating_add(reserve) {
@@ -200,11 +216,13 @@ impl Shared {
         let used = self.known().used.get(&(date.clone(), bucket)).copied().unwrap_or(0);
         // A charge of this machine counts at once.
         let own = counts.spent_from_grants(&date, bucket);
-        used.saturating_sub(unspent(counts, &date, bucket)).max(own)
+        used.saturating_sub(self.unspent(counts, &date, bucket)).max(own)
     }
 
-    pub(super) fn today(&self, now: Timestamp) -> Timestamp {
-        self.time(now)
+    /// The units of open grants that this machine has not spent.
+    fn unspent(&self, counts: &UnitCounts, date: &str, bucket: Bucket) -> u32 {
+        let grants = counts.grants(date).filter(|(_, grant)| grant.bucket == bucket);
+        grants.map(|(_, grant)| grant.left(self.holder)).sum()
     }
 }
 
@@ -217,12 +235,6 @@ pub(super) fn refund(counts: &mut UnitCounts, charge: &Charge) {
             grant.spent = grant.spent.saturating_sub(charge.cost);
         }
     }
-}
-
-/// The units of open grants that this machine has not spent.
-fn unspent(counts: &UnitCounts, date: &str, bucket: Bucket) -> u32 {
-    let grants = counts.grants(date).filter(|(_, grant)| grant.bucket == bucket);
-    grants.map(|(_, grant)| grant.left()).sum()
 }
 
 /// A bucket that is exhausted on `date`.
@@ -249,17 +261,22 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<(), NoGrant> {
         let Some(shared) = &self.shared else { return Ok(()) };
+        // Before the task begins, which returns the grants of an idle machine.
+        shared.known().last_use = Some(Instant::now());
         self.keep_settled();
         let Needed { date, bucket, units } = needed;
         if shared.was_refused(needed) {
             return Err(NoGrant::Spent(spent(*bucket, date, shared.time(now))));
         }
         let mut requested = shared.requested.lock().await;
-        let (wanted_date, cost, of) = (date.clone(), *units, *bucket);
+        if shared.known().time.is_none() {
+            // Before the first grant, so that the pool knows what this machine has spent without one.
+            self.settle(false).await.map_err(NoGrant::Unavailable)?;
+        }
+        let (wanted_date, cost, of, holder) = (date.clone(), *units, *bucket, shared.holder);
         let has_grant = move |ledger: &Arc<Self>| {
             ledger.update(now, |counts| {
-                let mut grants = counts.grants(&wanted_date);
-                grants.any(|(_, grant)| grant.bucket == of && grant.left() >= cost)
+                counts.chargeable_grant(&wanted_date, of, cost, holder).is_some()
             })
         };
         let internal = |error| NoGrant::Unavailable(Error::internal(error));
@@ -276,14 +293,13 @@ impl Ledger {
         // From here to the change of the file there is no await at which a cancelled caller could stop.
         requested.remove(&request);
         shared.learn(answer.now, std::slice::from_ref(&answer.bucket));
-        shared.known().last_use = Some(Instant::now());
         let (date, bucket, units) = (date.clone(), *bucket, answer.units);
         shared.counters.taken.fetch_add(u64::from(units), Ordering::Relaxed);
         let is_exhausted = answer.bucket.is_exhausted;
         let add = move |ledger: &Arc<Self>| {
             ledger.update(now, |counts| {
                 if units > 0 {
-                    counts.grants_mut(&date).insert(id, Grant::new(bucket, units));
+                    counts.grants_mut(&date).insert(id, Grant::new(bucket, units, holder));
                 }
                 if is_exhausted {
                     counts.tally_mut(&date, LEDGER_ACCOUNT).count_mut(bucket).exhausted = true;
@@ -303,7 +319,7 @@ impl Ledger {
         }
     }
 
-    /// Tells the other machines at once about an exhausted bucket.
+    /// Reports an exhausted bucket to the pool at once.
     pub(super) fn announce(&self) {
         if let Some(shared) = &self.shared {
             shared.wake.notify_one();
@@ -316,7 +332,11 @@ impl Ledger {
         self.keep_settled();
         let last = shared.known().last_exchange;
         if last.is_none_or(|last| last.elapsed() >= SETTLE_EVERY) {
-            let _ = timeout(REPORT_WAIT, self.exchange()).await;
+            let mut exchanged = pin!(shared.exchanged.notified());
+            exchanged.as_mut().enable();
+            // The task exchanges, so that this report can leave without cancelling it.
+            shared.wake.notify_one();
+            let _ = timeout(REPORT_WAIT, exchanged).await;
         }
     }
 }

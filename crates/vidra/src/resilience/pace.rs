@@ -263,6 +263,11 @@ impl Pacer {
         self.limit.map_or(Duration::ZERO, wait)
     }
 
+    /// The leaky bucket of the rate limit. `None` for no limit.
+    pub(crate) fn bucket(&self) -> Option<LeakyBucket> {
+        self.limit.map(|limit| limit.bucket)
+    }
+
     /// The rate limit. `None` for no limit.
     pub(crate) fn pace(&self) -> Option<Pace> {
         self.limit.map(|limit| limit.pace)
@@ -278,6 +283,14 @@ impl Pacer {
         if let Some(limit) = self.limit {
             let mut state = self.state();
             state.spent_until = state.spent_until.max(now + spent.min(limit.bucket.capacity()));
+        }
+    }
+
+    /// Counts permits that others may have taken, but no more than the burst.
+    pub(crate) fn spend_more(&self, permits: u32, now: Instant) {
+        if let Some(limit) = self.limit {
+            let spent = self.spent(now) + limit.bucket.interval().saturating_mul(permits);
+            self.restore(spent, now);
         }
     }
 

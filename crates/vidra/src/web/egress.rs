@@ -2,7 +2,10 @@
 //! its own state with YouTube, and its own session from a watch page.
 
 pub(crate) mod pool;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod saved;
+pub(crate) mod shared;
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

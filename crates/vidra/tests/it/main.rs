@@ -36,6 +36,8 @@ mod reports;
 mod rooms;
 mod search;
 mod selection;
+#[cfg(feature = "postgres")]
+mod several_machines;
 mod sharing;
 mod sim;
 mod store;

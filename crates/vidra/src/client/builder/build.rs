@@ -1,6 +1,6 @@
 //! Builds a client from its settings.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use http::Uri;
@@ -35,7 +35,7 @@ use crate::video::Include;
 use crate::web::egress::pool::Egresses;
 use crate::web::egress::{EgressAddress, EgressLimits};
 use crate::web::feed::{ATTEMPT_TIMEOUT, FEED, Feeds};
-use crate::web::{PotProvider, Web, WebRequestKind};
+use crate::web::{PotProvider, SharedEgress, Web, WebRequestKind};
 
 /// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
 const FAILURES_LAST: Duration = Duration::from_secs(1);
@@ -126,11 +126,12 @@ impl Builder {
             attempt_timeout: self.attempt_timeout.min(ATTEMPT_TIMEOUT),
             ..sender()
         };
-        let addresses = egress_addresses(self.proxies, &transport);
+        let addresses = egress_addresses(self.proxies, &transport, self.egress_id);
         let pot_transport = || Arc::clone(&transport);
         let web = Web {
             origin: self.web_url,
-            egresses: Egresses::new(addresses, settings, now),
+            egresses: Arc::new(Egresses::new(addresses, settings, now)),
+            shared: self.egress_pool.map(|pool| SharedEgress { pool, exchanging: Once::new() }),
             clients: self.clients,
             pot_provider: self
                 .pot_provider
@@ -223,6 +224,7 @@ impl Builder {
 fn egress_addresses(
     proxies: Vec<Arc<dyn Transport>>,
     own: &Arc<dyn Transport>,
+    own_id: Option<String>,
 ) -> Vec<EgressAddress> {
     let count = proxies.len();
     let address = |name, transport: Arc<dyn Transport>, unnamed: &str| {
@@ -230,7 +232,10 @@ fn egress_addresses(
         EgressAddress { name, identity, transport }
     };
     match count {
-        0 => vec![address("this machine's address".to_owned(), Arc::clone(own), "direct")],
+        0 => {
+            let own = address("this machine's address".to_owned(), Arc::clone(own), "direct");
+            vec![EgressAddress { identity: own_id.unwrap_or(own.identity), ..own }]
+        }
         _ => {
             let proxies = proxies.into_iter().zip(1..);
             let proxies = proxies.map(|(proxy, number)| {

@@ -29,3 +29,30 @@ CREATE TABLE vidra.quota_grants (
 );
 
 CREATE INDEX quota_grants_day ON vidra.quota_grants (day);
+
+-- The rate limits of egress addresses, as leaky buckets.
+CREATE TABLE vidra.egress_paces (
+    address text NOT NULL,
+    is_translation boolean NOT NULL,
+    -- When the permits that were taken would end at the steady rate.
+    spent_until timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (address, is_translation)
+);
+
+-- The blocks of egress addresses.
+CREATE TABLE vidra.egress_blocks (
+    address text PRIMARY KEY,
+    blocked_until timestamptz,
+    reason text,
+    -- The number of consecutive blocks.
+    times int NOT NULL DEFAULT 0,
+    no_translations_until timestamptz
+);
+
+-- The machines that use an egress address, so that each knows its share while the database does not answer.
+CREATE TABLE vidra.egress_machines (
+    address text NOT NULL,
+    machine bigint NOT NULL,
+    seen_at timestamptz NOT NULL,
+    PRIMARY KEY (address, machine)
+);

@@ -96,7 +96,7 @@ impl Egress {
 
     /// Restores a state. It never shortens a pause and never lowers the spent part of the rate limit. Limits that became
     /// smaller meanwhile apply.
-    fn restore(&self, saved: &EgressState, now: Instant) {
+    pub(super) fn restore(&self, saved: &EgressState, now: Instant) {
         let mut state = self.state();
         if let Some(EgressBlock { reason, times, left }) = saved.blocked {
             let is_known = matches!(

@@ -1,0 +1,156 @@
+//! The shared state of egress addresses in PostgreSQL.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio_postgres::Transaction;
+
+use super::saved::{EgressBlock, EgressState};
+use super::shared::{EgressPool, TakenPermit, WantedPermit};
+use crate::database::{Database, SqlResult, Topic};
+use crate::error::{Reason, Result};
+use crate::transport::BoxFuture;
+
+/// Egress addresses whose state machines share through a database.
+pub(crate) struct PostgresEgress {
+    database: Database,
+    /// Identifies this process among those with the same addresses.
+    machine: i64,
+    machines: Arc<AtomicU32>,
+}
+
+impl PostgresEgress {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database, machine: fastrand::i64(1..), machines: Arc::new(AtomicU32::new(1)) }
+    }
+}
+
+impl fmt::Debug for PostgresEgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PostgresEgress").field(&self.database).finish()
+    }
+}
+
+impl EgressPool for PostgresEgress {
+    fn take<'a>(&'a self, wanted: &'a WantedPermit) -> BoxFuture<'a, Result<TakenPermit>> {
+        let WantedPermit { address, is_translation, interval, capacity } = wanted.clone();
+        Box::pin(self.database.transaction(move |transaction| {
+            Box::pin(async move {
+                let row = "INSERT INTO vidra.egress_paces AS of (address, is_translation) VALUES ($1, $2)
+                    ON CONFLICT (address, is_translation) DO UPDATE SET spent_until = of.spent_until
+                    RETURNING extract(epoch FROM greatest(of.spent_until, vidra.clock()) - vidra.clock())::float8";
+                let row = transaction.query_one(row, &[&address, &is_translation]).await?;
+                let ahead = seconds(row.get(0));
+                if ahead + interval > capacity {
+                    return Ok(TakenPermit { is_taken: false, ahead });
+                }
+                let take = "UPDATE vidra.egress_paces
+                    SET spent_until = greatest(spent_until, vidra.clock()) + make_interval(secs => $3)
+                    WHERE address = $1 AND is_translation = $2";
+                let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+                    [&address, &is_translation, &interval.as_secs_f64()];
+                transaction.execute(take, &parameters).await?;
+                Ok(TakenPermit { is_taken: true, ahead: ahead + interval })
+            })
+        }))
+    }
+
+    fn exchange<'a>(&'a self, own: &'a [EgressState]) -> BoxFuture<'a, Result<Vec<EgressState>>> {
+        let (own, machine) = (own.to_vec(), self.machine);
+        let machines = Arc::clone(&self.machines);
+        Box::pin(self.database.transaction(move |transaction| {
+            Box::pin(async move {
+                let mut is_new = false;
+                for state in &own {
+                    // An unreachable proxy is a matter of this machine.
+                    let block = state.blocked.filter(|block| block.reason != Reason::Unreachable);
+                    let block = block.filter(|block| !block.left.is_zero());
+                    let translations = state.no_translations.map(|left| left.as_secs_f64());
+                    if block.is_none() && translations.is_none() {
+                        continue;
+                    }
+                    let left = block.map(|block| block.left.as_secs_f64());
+                    let reason = block.map(|block| block.reason.code());
+                    let times = block.map_or(0, |block| block.times.cast_signed());
+                    // A block that ends within the same second is the same block.
+                    let report = "INSERT INTO vidra.egress_blocks AS of
+                        (address, blocked_until, reason, times, no_translations_until)
+                        VALUES ($1, vidra.clock() + make_interval(secs => $2), $3, $4,
+                            vidra.clock() + make_interval(secs => $5))
+                        ON CONFLICT (address) DO UPDATE SET
+                            blocked_until = greatest(of.blocked_until, excluded.blocked_until),
+                            reason = coalesce(excluded.reason, of.reason),
+                            times = greatest(of.times, excluded.times),
+                            no_translations_until =
+                                greatest(of.no_translations_until, excluded.no_translations_until)
+                        WHERE excluded.blocked_until > coalesce(of.blocked_until, '-infinity') + interval '1 second'
+                            OR excluded.no_translations_until
+                                > coalesce(of.no_translations_until, '-infinity') + interval '1 second'";
+                    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                        [&state.address, &left, &reason, &times, &translations];
+                    is_new |= transaction.execute(report, &parameters).await? > 0;
+                }
+                if is_new {
+                    let notify = "SELECT pg_notify('vidra', $1)";
+                    transaction.execute(notify, &[&Topic::Egress.name()]).await?;
+                }
+                let count = seen(transaction, machine, &own).await?;
+                machines.store(count, Ordering::Relaxed);
+                let addresses: Vec<&str> = own.iter().map(|state| &*state.address).collect();
+                let read = "SELECT address, extract(epoch FROM blocked_until - vidra.clock())::float8, reason, times,
+                        extract(epoch FROM no_translations_until - vidra.clock())::float8
+                    FROM vidra.egress_blocks WHERE address = ANY($1)";
+                let rows = transaction.query(read, &[&addresses]).await?;
+                let states = rows.iter().map(|row| {
+                    let left = |column| row.get::<_, Option<f64>>(column).map(seconds);
+                    let left = |column| left(column).filter(|left| !left.is_zero());
+                    let times = row.get::<_, i32>(3).cast_unsigned();
+                    let reason = match row.get::<_, Option<&str>>(2) {
+                        Some(code) if code == Reason::UpstreamRateLimited.code() => {
+                            Reason::UpstreamRateLimited
+                        }
+                        _ => Reason::Blocked,
+                    };
+                    let blocked = left(1).map(|left| EgressBlock { reason, times, left });
+                    let address = row.get::<_, &str>(0);
+                    EgressState { blocked, no_translations: left(4), ..EgressState::new(address) }
+                });
+                Ok(states.collect())
+            })
+        }))
+    }
+
+    fn machines(&self) -> u32 {
+        self.machines.load(Ordering::Relaxed)
+    }
+
+    fn changed<'a>(&'a self, seen: &'a mut u64) -> BoxFuture<'a, ()> {
+        Box::pin(self.database.notified(Topic::Egress, seen))
+    }
+}
+
+/// Records that this machine uses its addresses, and returns the number of machines with the same ones.
+async fn seen(transaction: &Transaction<'_>, machine: i64, own: &[EgressState]) -> SqlResult<u32> {
+    let mut most = 1;
+    for EgressState { address, .. } in own {
+        // A row that changes every second would cost more than it is worth.
+        let seen = "INSERT INTO vidra.egress_machines AS of (address, machine, seen_at) VALUES ($1, $2, vidra.clock())
+            ON CONFLICT (address, machine) DO UPDATE SET seen_at = excluded.seen_at
+            WHERE of.seen_at < excluded.seen_at - interval '10 seconds'";
+        if transaction.execute(seen, &[address, &machine]).await? > 0 {
+            let gone = "DELETE FROM vidra.egress_machines WHERE seen_at < vidra.clock() - interval '1 minute'";
+            transaction.execute(gone, &[]).await?;
+        }
+        let count = "SELECT count(*) FROM vidra.egress_machines WHERE address = $1";
+        let count: i64 = transaction.query_one(count, &[address]).await?.get(0);
+        most = most.max(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+    Ok(most)
+}
+
+/// A time from the database, which is not negative.
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
