@@ -96,6 +96,10 @@ pub(crate) fn install(
     if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
         // At its usual level rmcp logs session ids and all that clients send about themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));
+        // vidra logs itself that the database does not answer.
+        for quiet in ["tokio_postgres=error", "deadpool=error"] {
+            filter = filter.add_directive(quiet.parse().expect("a directive"));
+        }
     }
     let of_events = sink.clone();
     let log = fmt::layer().with_writer(move || EventWriter(of_events.clone()));

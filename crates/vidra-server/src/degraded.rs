@@ -90,7 +90,7 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
         (
             vidra.shared_quota().is_some_and(|shared| shared.is_failing),
             "database_failing",
-            "database: it does not answer; only cached answers and the last units of this machine are left",
+            "database: it does not answer; requests that need quota fail when this machine has spent its units",
         ),
         (
             vidra.is_store_failing(),

@@ -1,13 +1,13 @@
 //! Connections: their settings, TLS, and what their errors say.
 
 use std::error::Error as _;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -27,7 +27,7 @@ const LOST_AFTER: Duration = Duration::from_secs(5);
 
 /// The settings of each session. A committed transaction survives a crash of the server, and no transaction holds a lock
 /// for long.
-const SESSION: &str = "-c synchronous_commit=on -c datestyle=ISO -c statement_timeout=2000 -c lock_timeout=1500 \
+const SESSION: &str = "-c synchronous_commit=on -c datestyle=ISO -c client_min_messages=warning -c statement_timeout=2000 -c lock_timeout=1500 \
     -c idle_in_transaction_session_timeout=5000";
 
 /// Reads the URL. An error does not quote it, because it can contain a password.
@@ -39,14 +39,23 @@ pub(super) fn config(url: &str) -> Result<Config> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err(invalid("expected postgres://[user[:password]@]host[:port]/database"));
     }
-    let mut config: Config = url
-        .parse()
-        .map_err(|_| invalid("expected postgres://[user[:password]@]host[:port]/database"))?;
+    // Certificates are always checked.
+    let url = &url.replace("sslmode=verify-full", "sslmode=require");
+    let url = &url.replace("sslmode=verify-ca", "sslmode=require");
+    let mut config: Config = url.parse().map_err(|_| {
+        invalid(
+            "expected postgres://[user[:password]@]host[:port]/database, with parameters of libpq such as \
+            ?sslmode=require",
+        )
+    })?;
     if config.get_hosts().is_empty() {
         return Err(invalid("the host is missing"));
     }
     if config.get_user().is_none() {
         return Err(invalid("the user is missing"));
+    }
+    if url.contains("password=") {
+        return Err(invalid("the password belongs in front of the host"));
     }
     let options = config.get_options().map(|more| format!("{SESSION} {more}"));
     config.options(options.unwrap_or_else(|| SESSION.to_owned()));
@@ -94,13 +103,15 @@ pub(super) fn refused(config: &Config, error: &tokio_postgres::Error) -> Error {
             format!("the user {user} may not create tables in the database {database} at {server}")
         }
         Some(_) => format!("PostgreSQL at {server} refuses: {}", described(error)),
-        None => {
-            let tls = match config.get_ssl_mode() {
-                SslMode::Disable => "",
-                _ => " (TLS uses the machine's trusted certificates)",
-            };
-            format!("PostgreSQL at {server} cannot be reached: {}{tls}", described(error))
+        None if config.get_password().is_none()
+            && error.source().is_none_or(|it| !it.is::<io::Error>()) =>
+        {
+            format!(
+                "PostgreSQL at {server} refuses, and the URL has no password: {}",
+                described(error)
+            )
         }
+        None => format!("PostgreSQL at {server} cannot be reached: {}", described(error)),
     };
     Error::new(Reason::DatabaseUnavailable, message)
 }
@@ -128,6 +139,7 @@ mod tests {
     fn a_url_needs_a_host_and_a_user_and_is_never_quoted() {
         config("postgres://vidra@db/vidra").unwrap();
         config("postgresql://vidra:secret@db:5433,other/vidra?sslmode=require").unwrap();
+        config("postgres://vidra:secret@db/vidra?sslmode=verify-full").unwrap();
         let table = [
             "",
             "db",
@@ -138,6 +150,7 @@ mod tests {
             "postgres://vidra:secret@/vidra",
             "postgres://vidra:secret@db/vidra?sslmode=secret",
             "postgres://vidra:secret@db/vidra?unknown=secret",
+            "postgres://vidra@db/vidra?password=secret",
         ];
         for url in table {
             let error = config(url).unwrap_err();

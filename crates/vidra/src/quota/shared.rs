@@ -244,7 +244,7 @@ fn spent(bucket: Bucket, date: &str, now: Timestamp) -> Spent {
     // After midnight a charge counts for yesterday for some minutes.
     let resets_in = match is_yesterday {
         true => BOTH_DAYS.unsigned_abs(),
-        false => until_reset(now),
+        false => until_reset(now) + BOTH_DAYS.unsigned_abs(),
     };
     Spent { bucket, resets_in, is_reserved: false }
 }

@@ -8,6 +8,7 @@ pub(crate) mod saved;
 pub(crate) mod shared;
 
 use std::ops::Deref;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub(crate) struct Egress {
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     signals: Signals,
+    /// Whether the machines that share the address do not know all requests of this one.
+    is_unreported: AtomicBool,
 }
 
 /// The signals that all addresses share.
@@ -105,6 +108,7 @@ impl Egress {
             renewing: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
             signals: signals.clone(),
+            is_unreported: AtomicBool::new(false),
         }
     }
 

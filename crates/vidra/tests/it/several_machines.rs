@@ -93,7 +93,8 @@ async fn without_the_database_each_machine_uses_its_share_of_the_pace() {
     let Some(server) = shared_postgres() else { return };
     let proxy = Proxy::start(([127, 0, 0, 1], server.port()).into());
     let port = |port: u16| format!("127.0.0.1:{port}");
-    let url = server.url(&server.database());
+    let name = server.database();
+    let url = server.url(&name);
     let url = url.replace(&port(server.port()), &port(proxy.address().port()));
     let sim = Simulator::new();
     let mut machines = vec![];
@@ -117,4 +118,19 @@ async fn without_the_database_each_machine_uses_its_share_of_the_pace() {
         }
     }
     assert!((20..=33).contains(&sent), "{sent} of 30 permits");
+    proxy.set(Traffic::Pass);
+    // Then they report what they took meanwhile, and nothing is left for a machine that starts later.
+    let until = Instant::now() + Duration::from_secs(20);
+    let spent = "SELECT coalesce(max(spent_until), now()) > now() + interval '20 hours' FROM vidra.egress_paces";
+    while server.sql(&name, spent) != "t" {
+        assert!(Instant::now() < until, "they do not report it");
+        sleep(Duration::from_millis(50)).await;
+    }
+    let database = Database::connect(&url).await.unwrap();
+    let late = machine(&sim, &database, burst(30), None);
+    let mut more = 0;
+    while transcript(&late).await.is_ok() {
+        more += 1;
+    }
+    assert!(more <= 10, "{more} more");
 }

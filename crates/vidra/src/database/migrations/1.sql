@@ -35,7 +35,7 @@ CREATE TABLE vidra.egress_paces (
     address text NOT NULL,
     is_translation boolean NOT NULL,
     -- When the permits that were taken would end at the steady rate.
-    spent_until timestamptz NOT NULL DEFAULT '-infinity',
+    spent_until timestamptz NOT NULL,
     PRIMARY KEY (address, is_translation)
 );
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio_postgres::Transaction;
+use tokio_postgres::types::ToSql;
 
 use super::saved::{EgressBlock, EgressState};
 use super::shared::{EgressPool, TakenPermit, WantedPermit};
@@ -38,18 +39,14 @@ impl EgressPool for PostgresEgress {
         let WantedPermit { address, is_translation, interval, capacity } = wanted.clone();
         Box::pin(self.database.transaction(move |transaction| {
             Box::pin(async move {
-                let row = "INSERT INTO vidra.egress_paces AS of (address, is_translation) VALUES ($1, $2)
-                    ON CONFLICT (address, is_translation) DO UPDATE SET spent_until = of.spent_until
-                    RETURNING extract(epoch FROM greatest(of.spent_until, vidra.clock()) - vidra.clock())::float8";
-                let row = transaction.query_one(row, &[&address, &is_translation]).await?;
-                let ahead = seconds(row.get(0));
+                let ahead = raise(transaction, &address, is_translation, Duration::ZERO).await?;
                 if ahead + interval > capacity {
                     return Ok(TakenPermit { is_taken: false, ahead });
                 }
                 let take = "UPDATE vidra.egress_paces
                     SET spent_until = greatest(spent_until, vidra.clock()) + make_interval(secs => $3)
                     WHERE address = $1 AND is_translation = $2";
-                let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+                let parameters: [&(dyn ToSql + Sync); 3] =
                     [&address, &is_translation, &interval.as_secs_f64()];
                 transaction.execute(take, &parameters).await?;
                 Ok(TakenPermit { is_taken: true, ahead: ahead + interval })
@@ -88,13 +85,20 @@ impl EgressPool for PostgresEgress {
                         WHERE excluded.blocked_until > coalesce(of.blocked_until, '-infinity') + interval '1 second'
                             OR excluded.no_translations_until
                                 > coalesce(of.no_translations_until, '-infinity') + interval '1 second'";
-                    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                    let parameters: [&(dyn ToSql + Sync); 5] =
                         [&state.address, &left, &reason, &times, &translations];
                     is_new |= transaction.execute(report, &parameters).await? > 0;
                 }
                 if is_new {
                     let notify = "SELECT pg_notify('vidra', $1)";
                     transaction.execute(notify, &[&Topic::Egress.name()]).await?;
+                }
+                for EgressState { address, spent, translations_spent, .. } in &own {
+                    for (is_translation, spent) in [(false, *spent), (true, *translations_spent)] {
+                        if !spent.is_zero() {
+                            raise(transaction, address, is_translation, spent).await?;
+                        }
+                    }
                 }
                 let count = seen(transaction, machine, &own).await?;
                 machines.store(count, Ordering::Relaxed);
@@ -129,6 +133,23 @@ impl EgressPool for PostgresEgress {
     fn changed<'a>(&'a self, seen: &'a mut u64) -> BoxFuture<'a, ()> {
         Box::pin(self.database.notified(Topic::Egress, seen))
     }
+}
+
+/// Locks the rate limit of an address, raises its permits to `at_least`, and returns how far they are ahead of the
+/// steady rate.
+async fn raise(
+    transaction: &Transaction<'_>,
+    address: &str,
+    is_translation: bool,
+    at_least: Duration,
+) -> SqlResult<Duration> {
+    let sql = "INSERT INTO vidra.egress_paces AS of (address, is_translation, spent_until)
+        VALUES ($1, $2, vidra.clock() + make_interval(secs => $3))
+        ON CONFLICT (address, is_translation)
+            DO UPDATE SET spent_until = greatest(of.spent_until, excluded.spent_until)
+        RETURNING extract(epoch FROM greatest(of.spent_until, vidra.clock()) - vidra.clock())::float8";
+    let parameters: [&(dyn ToSql + Sync); 3] = [&address, &is_translation, &at_least.as_secs_f64()];
+    Ok(seconds(transaction.query_one(sql, &parameters).await?.get(0)))
 }
 
 /// Records that this machine uses its addresses, and returns the number of machines with the same ones.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -28,7 +29,8 @@ pub trait EgressPool: fmt::Debug + Send + Sync + 'static {
     /// [`Reason::DatabaseUnavailable`](crate::Reason::DatabaseUnavailable).
     fn take<'a>(&'a self, wanted: &'a WantedPermit) -> BoxFuture<'a, Result<TakenPermit>>;
 
-    /// Reports the blocks of this machine's addresses, and returns those of all machines. It never shortens a block.
+    /// Reports the blocks of this machine's addresses, and returns those of all machines. It never shortens a block. The
+    /// permits in `own` were taken while the pool did not answer.
     ///
     /// # Errors
     ///
@@ -83,6 +85,7 @@ impl Egress {
             capacity: bucket.capacity(),
         };
         let Ok(TakenPermit { is_taken, ahead }) = pool.take(&wanted).await else {
+            self.is_unreported.store(true, Ordering::Relaxed);
             pacer.spend_more(pool.machines().saturating_sub(1), Instant::now());
             return Some(permit);
         };
@@ -123,7 +126,18 @@ impl Egresses {
 
     /// Reports the blocks of this machine, and takes over longer ones of the others.
     pub(crate) async fn exchange(&self, pool: &dyn EgressPool) -> Result<()> {
-        let states = pool.exchange(&self.states(Instant::now())).await?;
+        let mut own = self.states(Instant::now());
+        let unreported: Vec<&Egress> =
+            self.all.iter().filter(|it| it.is_unreported.swap(false, Ordering::Relaxed)).collect();
+        for state in &mut own {
+            if !unreported.iter().any(|egress| egress.identity == state.address) {
+                // The pool knows it.
+                (state.spent, state.translations_spent) = (Duration::ZERO, Duration::ZERO);
+            }
+        }
+        let states = pool.exchange(&own).await.inspect_err(|_| {
+            unreported.iter().for_each(|it| it.is_unreported.store(true, Ordering::Relaxed));
+        })?;
         let now = Instant::now();
         let mut is_changed = false;
         for egress in &self.all {
