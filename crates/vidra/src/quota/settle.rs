@@ -41,6 +41,7 @@ impl Ledger {
                     shared.wake.notified().await;
                 };
                 let wake = tokio::select! {
+                    biased;
                     () = woken => true,
                     () = pool.changed(&mut seen) => true,
                     () = sleep(SETTLE_EVERY) => false,

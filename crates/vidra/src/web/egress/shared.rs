@@ -116,6 +116,7 @@ impl Egresses {
                 let _ = egresses.exchange(&*pool).await;
                 drop(egresses);
                 tokio::select! {
+                    biased;
                     changed = changes.changed() => if changed.is_err() { return },
                     () = pool.changed(&mut seen) => {}
                     () = sleep(EXCHANGE_EVERY) => {}
