@@ -189,7 +189,7 @@ impl Builder {
 
     /// Shares the daily quota with all clients that use the same database and the same key, and the rate limits and blocks
     /// of egress addresses with all that use the same addresses. Each client takes a few units in advance;
-    /// [`Vidra::settled`] returns those that it did not spend.
+    /// [`Vidra::settled`](crate::Vidra::settled) returns those that it did not spend.
     #[cfg(feature = "postgres")]
     pub fn database(self, database: &Database) -> Self {
         self.quota_pool(Arc::new(PostgresPool(database.clone())))
