@@ -41,7 +41,7 @@ struct Notified {
     egress: watch::Sender<u64>,
 }
 
-/// What a notification is about.
+/// The subject of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// A bucket of the quota was exhausted.

@@ -127,7 +127,7 @@ fn q2_the_same_while_the_database_fails() {
     wait_until(Duration::from_secs(10), || machines.iter().all(|it| !is_degraded(it)));
     cluster.sim.set_latency(Duration::ZERO);
     request_all(&addresses, &is_over);
-    // A machine that was stopped in time has returned everything, and a lost answer is asked for again.
+    // Machines that stop return all units. A request whose answer was lost is repeated.
     settle(&cluster, machines, 0);
 }
 

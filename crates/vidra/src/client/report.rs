@@ -117,7 +117,7 @@ impl Vidra {
         self.services.cache.tiers.is_store_failing()
     }
 
-    /// What this client took from a shared quota. `None` if it does not share its quota.
+    /// The units that this client took from a shared quota. `None` if it does not share its quota.
     pub fn shared_quota(&self) -> Option<SharedQuotaReport> {
         self.services.data_api.account.get().ledger.shared_report()
     }

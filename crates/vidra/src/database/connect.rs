@@ -120,7 +120,7 @@ fn is_rejected(code: &SqlState) -> bool {
     [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(code)
 }
 
-/// What an error says, without values of parameters.
+/// The text of an error, without values of parameters.
 pub(super) fn described(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", error.message(), error.code().code());

@@ -1,4 +1,4 @@
-//! What every ledger does, whether its count is in memory, in a file or shared. A shared quota behaves to each of its
+//! The tests that every ledger passes, whether its count is in memory, in a file or shared. A shared quota behaves to each of its
 //! machines as a ledger of their own would.
 
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Machines {
         }
     }
 
-    /// What a machine reports, without units that others hold.
+    /// The report of a machine, without units that others hold.
     async fn used(&self, index: usize, now: Timestamp) -> Vec<(u32, u32)> {
         for ledger in &self.ledgers {
             ledger.return_grants().await;
@@ -82,7 +82,7 @@ impl Machines {
         quota.buckets.iter().map(|bucket| (bucket.used, bucket.remaining)).collect()
     }
 
-    /// What the task of each machine does within a second.
+    /// Exchanges the state, as the task of each machine does every second.
     async fn exchange(&self) {
         for _ in 0..2 {
             for ledger in &self.ledgers {

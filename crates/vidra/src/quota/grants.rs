@@ -27,7 +27,7 @@ pub(super) struct Grant {
     holder: u64,
 }
 
-/// What happens to a grant. It never goes back.
+/// The state of a grant. It only moves to a later one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum GrantState {

@@ -197,7 +197,7 @@ impl Ledger {
         }
     }
 
-    /// What this process took from a shared quota. `None` if the quota is not shared.
+    /// The units that this process took from a shared quota. `None` if the quota is not shared.
     pub(crate) fn shared_report(&self) -> Option<SharedQuotaReport> {
         self.shared.as_ref().map(Shared::report)
     }

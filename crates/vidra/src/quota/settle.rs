@@ -103,7 +103,7 @@ impl Ledger {
         let days = charged_days(now);
         let (limits, key, holder) = (self.limits, &shared.key, shared.holder);
         let mut unsettled = self.update(now, |counts| {
-            // What this machine spent before it shared the quota, or what a command on it spent since.
+            // Units that this machine spent before it shared the quota, or that a command on it spent since.
             for (date, bucket) in
                 days.iter().flat_map(|it| limits.buckets().iter().map(move |b| (it, *b)))
             {
@@ -144,12 +144,17 @@ impl Ledger {
             unsettled
         });
         let is_empty = unsettled.ended.is_empty() && unsettled.uncounted.is_empty();
-        if !is_empty && let Err(error) = self.backing.sync() {
+        if is_empty {
+            return unsettled;
+        }
+        let synced = self.backing.sync();
+        let was_failing = std::mem::replace(&mut shared.known().is_sync_failing, synced.is_err());
+        if let Err(error) = synced {
             // The file could still have them as open.
-            if !std::mem::replace(&mut shared.known().is_sync_failing, true) {
+            unsettled.ended.clear();
+            if !was_failing {
                 tracing::warn!(%error, "grants not returned: the ledger file cannot be synced");
             }
-            unsettled.ended.clear();
         }
         unsettled
     }

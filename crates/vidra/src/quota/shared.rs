@@ -42,7 +42,7 @@ pub(crate) enum NoGrant {
     Unavailable(Error),
 }
 
-/// What the ledger knows about the pool.
+/// The pool of a ledger, and its last known state.
 pub(super) struct Shared {
     pub(super) pool: Arc<dyn QuotaPool>,
     /// The fingerprint of the key for the Data API.
@@ -90,7 +90,7 @@ pub(super) struct Counters {
     failures: AtomicU64,
 }
 
-/// What a machine took from a shared quota and returned to it.
+/// The units that a machine took from a shared quota and returned to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SharedQuotaReport {

@@ -92,7 +92,7 @@ async fn nothing_is_lost_if_all_machines_end_well() {
                 charge(&machine, Bucket::Default, 0, now).await.unwrap();
                 sent += 1;
             }
-            // What it cannot return now, the next process returns.
+            // The next process returns the units that this one cannot return.
             pool.lose(50);
             machine.return_grants().await;
             pool.lose(0);
