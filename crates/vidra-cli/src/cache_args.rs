@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use clap::Args;
 use vidra::store::{Fs, Redis, Store};
@@ -15,8 +16,9 @@ use crate::values::{Secret, bytes, time};
 /// The flags of the cache.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArgs {
-    /// Cache store: memory, fs:DIR or redis://… behind the memory, or off [default: memory for serve and
-    /// mcp and in the demo; the user's cache folder for data commands]
+    /// Cache store: memory, fs:DIR or redis://… behind the memory, or off. Several Redis servers are
+    /// redis+cluster://… or redis+sentinel://… [default: memory for serve and mcp and in the demo; the user's
+    /// cache folder for data commands]
     #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
     pub(crate) cache: Option<StoreLocation>,
 
@@ -40,6 +42,15 @@ pub(crate) struct CacheArgs {
         value_parser = lifetimes
     )]
     pub(crate) cache_ttl: Lifetimes,
+
+    /// Timeout of a request to Redis for a lease, at most 1s. After it, the machine fetches without a lease. With leases, one of
+    /// several machines fetches a record that all of them miss
+    #[arg(long, env = "VIDRA_LEASE_TIMEOUT", value_name = "TIME", default_value = "20ms", value_parser = lease_timeout)]
+    pub(crate) lease_timeout: Duration,
+
+    /// The Redis of `cache`, opened once.
+    #[arg(skip)]
+    redis: OnceLock<Arc<Redis>>,
 }
 
 impl CacheArgs {
@@ -51,6 +62,10 @@ impl CacheArgs {
         default: &StoreLocation,
     ) -> Result<Builder, String> {
         let builder = builder.lifetimes(self.cache_ttl.clone()).cache_bytes(self.fetched_bytes());
+        if let Some(redis) = self.redis()? {
+            let store = Arc::clone(&redis) as Arc<dyn Store>;
+            return Ok(builder.store(store).share_fetches(redis, self.lease_timeout));
+        }
         let store = match &self.cache {
             Some(location) => location.store(self.cache_disk_size)?,
             None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
@@ -62,6 +77,24 @@ impl CacheArgs {
             Some(store) => builder.store(store),
             None => builder,
         })
+    }
+
+    /// Another connection to the Redis of `--cache`, if it is one, for work that must not delay cached answers.
+    pub(crate) fn separate_redis(&self) -> Result<Option<Arc<Redis>>, String> {
+        match &self.cache {
+            Some(StoreLocation::Redis(url)) => redis(url).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The Redis of `--cache`, if it is one. It connects on the first use, and all users share the connection.
+    pub(crate) fn redis(&self) -> Result<Option<Arc<Redis>>, String> {
+        let Some(StoreLocation::Redis(url)) = &self.cache else { return Ok(None) };
+        if let Some(opened) = self.redis.get() {
+            return Ok(Some(Arc::clone(opened)));
+        }
+        let opened = redis(url)?;
+        Ok(Some(Arc::clone(self.redis.get_or_init(|| opened))))
     }
 
     /// The memory for rendered responses, plain and compressed.
@@ -103,12 +136,20 @@ impl FromStr for StoreLocation {
             None if text == "off" => Ok(Self::Off),
             None if text == "memory" => Ok(Self::Memory),
             Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
-            Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
+            // Also with a scheme that is not known: clap would quote it, and the password with it.
+            Some((scheme, rest)) if is_redis(scheme) || rest.starts_with("//") => {
                 Ok(Self::Redis(text.to_owned().into()))
             }
             _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
         }
     }
+}
+
+/// Whether this is the scheme of one Redis server, of a cluster or of sentinels.
+fn is_redis(scheme: &str) -> bool {
+    let scheme =
+        scheme.strip_suffix("+cluster").or(scheme.strip_suffix("+sentinel")).unwrap_or(scheme);
+    matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys" | "unix")
 }
 
 impl StoreLocation {
@@ -142,12 +183,21 @@ impl StoreLocation {
                 Ok(store) => Ok(Some(Arc::new(store))),
                 Err(error) => Err(format!("cannot store answers in {}: {error}", folder.display())),
             },
-            Self::Redis(Secret(url)) => match Redis::new(url) {
-                Ok(store) => Ok(Some(Arc::new(store))),
-                Err(why) => Err(format!("--cache: {why}")),
-            },
+            Self::Redis(url) => Ok(Some(redis(url)?)),
         }
     }
+}
+
+fn lease_timeout(text: &str) -> Result<Duration, String> {
+    match time(text, "ms")? {
+        timeout if !timeout.is_zero() && timeout <= Duration::from_secs(1) => Ok(timeout),
+        _ => Err("expected a time from 1ms to 1s, which is half of the time that a lease lasts"
+            .to_owned()),
+    }
+}
+
+fn redis(Secret(url): &Secret) -> Result<Arc<Redis>, String> {
+    Redis::new(url).map(Arc::new).map_err(|why| format!("--cache: {why}"))
 }
 
 /// The lifetimes of `--cache-ttl`: one time for all, or `RESOURCE=TIME` separated by commas.
@@ -174,8 +224,6 @@ fn resource(name: &str) -> Result<Resource, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -184,10 +232,15 @@ mod tests {
         assert_eq!("off".parse(), Ok(StoreLocation::Off));
         assert_eq!("fs:/a:b".parse(), Ok(StoreLocation::Folder("/a:b".into())));
         let redis = "redis://user:pass@host:1234/2";
-        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned().into())));
+        for redis in [redis, "rediss+cluster://one,two", "redis+sentinel://one/primary"] {
+            assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned().into())));
+        }
         assert!(!format!("{:?}", redis.parse::<StoreLocation>()).contains("pass"));
-        assert!("redis:no url".parse::<StoreLocation>().unwrap().store(0).is_err());
-        for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host"] {
+        for wrong in ["redis:no url", "http://user:pass@host", "redis+clustr://user:pass@host"] {
+            let error = wrong.parse::<StoreLocation>().unwrap().store(0).err().unwrap();
+            assert!(!error.contains("pass"), "{error}");
+        }
+        for text in ["", "fs:", "fs", "disk:/a", "redis"] {
             assert!(text.parse::<StoreLocation>().is_err(), "{text}");
         }
     }

@@ -1,5 +1,7 @@
 //! Access control of the service: its flags, and the tasks that reload keys and save usage.
 
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +10,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use jiff::Timestamp;
-use vidra::Allowances;
+use tokio::task::spawn_blocking;
+use tokio::time::MissedTickBehavior;
+use vidra::{Allowances, Database};
 use vidra_server::gate::{AllowedHost, KeyFile, Keys, Origin, Rate, Rules, TrustedProxy};
 
 use crate::values::OrOff;
@@ -18,6 +22,12 @@ pub(crate) const USAGE_FILE: &str = "callers.json";
 
 /// How often processes exchange the usage of callers by that file.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// How often machines exchange the usage of callers by a database.
+const SETTLE_EVERY: Duration = Duration::from_secs(1);
+
+/// The file of the machine's identity in the state folder.
+const MACHINE_FILE: &str = "machine-id";
 
 /// The rate limit of each address for a public service. It stops one address from crowding out the others.
 /// It does not protect the daily quota, which takes keys with budgets.
@@ -85,6 +95,7 @@ impl CallerArgs {
             on_loopback,
             allowed_hosts: self.allowed_host.clone(),
             open_usage,
+            shared_rates: None,
         })
     }
 }
@@ -94,6 +105,8 @@ impl CallerArgs {
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
     key_file: Option<PathBuf>,
+    /// The database of all machines, and the identity of this one.
+    shared: Option<(Database, String)>,
 }
 
 impl Callers {
@@ -113,7 +126,12 @@ impl Callers {
         let usage = Arc::new(state_dir.map(open).unwrap_or_default());
         let keys =
             entries.map(|entries| Arc::new(Keys::with_allowances(&entries, Arc::clone(&usage))));
-        Ok(Self { rules: args.rules(listen, keys, usage)?, key_file })
+        Ok(Self { rules: args.rules(listen, keys, usage)?, key_file, shared: None })
+    }
+
+    /// Shares budgets and usage with all machines that use the same database.
+    pub(crate) fn share(&mut self, database: Database, state_dir: Option<&Path>) {
+        self.shared = Some((database, machine_id(state_dir)));
     }
 
     /// Starts to save usage periodically. Without a file this assigns it to its day.
@@ -123,12 +141,13 @@ impl Callers {
     /// Outside of a runtime.
     pub(crate) fn watch(&self) {
         let callers = self.clone();
-        let mut interval = tokio::time::interval(SAVE_EVERY);
+        let every = if self.shared.is_some() { SETTLE_EVERY } else { SAVE_EVERY };
+        let mut interval = tokio::time::interval(every);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tokio::spawn(async move {
             loop {
                 interval.tick().await;
-                let callers = callers.clone();
-                let _ = tokio::task::spawn_blocking(move || callers.save()).await;
+                callers.save().await;
             }
         });
     }
@@ -141,10 +160,54 @@ impl Callers {
         Ok(())
     }
 
-    /// Saves usage.
-    pub(crate) fn save(&self) {
-        self.rules.allowances().save(Timestamp::now());
+    /// Saves usage, and shares it with the other machines.
+    pub(crate) async fn save(&self) {
+        let (usage, now) = (Arc::clone(self.rules.allowances()), Timestamp::now());
+        match &self.shared {
+            // A failure is logged with the other ones of the database, and repeated a second later.
+            Some((database, machine)) => _ = usage.settle(database, machine, now).await,
+            None => _ = spawn_blocking(move || usage.save(now)).await,
+        }
     }
+}
+
+/// The identity of the state folder among the machines that share a database. Without a folder, it is one of this process.
+fn machine_id(state_dir: Option<&Path>) -> String {
+    let new = format!("{:016x}", fastrand::u64(..));
+    let Some(file) = state_dir.map(|folder| folder.join(MACHINE_FILE)) else { return new };
+    let stored = || {
+        let text = fs::read_to_string(&file).ok()?;
+        let text = text.trim();
+        let is_id = text.len() == new.len() && text.bytes().all(|it| it.is_ascii_hexdigit());
+        is_id.then(|| text.to_owned())
+    };
+    if let Some(id) = stored() {
+        return id;
+    }
+    match store_machine_id(&file, &new) {
+        Ok(()) => new.clone(),
+        // Another process of this machine was faster.
+        Err(error) => stored().unwrap_or_else(|| {
+            tracing::warn!(file = %file.display(), %error, "machine id not stored");
+            new.clone()
+        }),
+    }
+}
+
+/// Stores the identity completely or not at all. Fails if there is a file.
+fn store_machine_id(file: &Path, id: &str) -> io::Result<()> {
+    // A file without an id is left from a full disk.
+    if fs::metadata(file).is_ok_and(|file| file.len() == 0) {
+        fs::remove_file(file)?;
+    }
+    let unfinished = file.with_extension(id);
+    let written = File::create_new(&unfinished).and_then(|mut file| {
+        file.write_all(id.as_bytes())?;
+        file.sync_all()
+    });
+    let stored = written.and_then(|()| fs::hard_link(&unfinished, file));
+    let _ = fs::remove_file(&unfinished);
+    stored
 }
 
 fn read(file: &Path) -> Result<KeyFile, String> {

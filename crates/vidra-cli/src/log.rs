@@ -96,8 +96,8 @@ pub(crate) fn install(
     if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
         // At its usual level rmcp logs session ids and all that clients send about themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));
-        // vidra logs itself that the database does not answer.
-        for quiet in ["tokio_postgres=error", "deadpool=error"] {
+        // vidra logs itself that a server does not answer.
+        for quiet in ["tokio_postgres=error", "deadpool=error", "redis=off"] {
             filter = filter.add_directive(quiet.parse().expect("a directive"));
         }
     }

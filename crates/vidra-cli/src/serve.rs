@@ -130,15 +130,24 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let state_dir = state_dir(&args.client);
     let inherited = Inherited::take()?;
     let address = inherited.service_address(args.listen);
-    let callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
+    let mut callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
     let webhooks = args.webhooks.open()?;
     let library = args.library.open(state_dir.as_deref(), &args.client)?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
+    if let Some(redis) = args.client.cache.redis()? {
+        let checked = runtime.block_on(redis.check());
+        checked.map_err(|error| Failure::usage(format!("--cache: {}", described(&error))))?;
+    }
+    if let Some(redis) = args.client.cache.separate_redis()? {
+        callers.rules.shared_rates = Some(redis);
+    }
     if let Some(url) = args.library.shared_database() {
         let database = runtime.block_on(Database::connect(url));
-        builder = builder.database(&database.map_err(|error| unusable_database(&error))?);
+        let database = database.map_err(|error| unusable_database(&error))?;
+        builder = builder.database(&database);
+        callers.share(database, state_dir.as_deref());
     }
     if let Some(fetched) = library.as_ref().and_then(|it| it.fetched.as_ref()) {
         builder = builder.on_transcript(fetched.observer());
@@ -200,11 +209,10 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
             _ = timeout(JOBS_STOP, jobs) => {}
             () = signals.second() => {}
         }
-        callers.save();
         // Answers that were fetched last should be in the store after a restart.
         tokio::select! {
             biased;
-            _ = timeout(SETTLE, vidra.settled()) => {}
+            _ = timeout(SETTLE, async { tokio::join!(callers.save(), vidra.settled()) }) => {}
             () = signals.second() => {}
         }
         Ok::<_, Failure>(())

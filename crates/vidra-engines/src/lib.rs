@@ -1,11 +1,13 @@
-//! Real servers for tests, each on a free port of this machine: PostgreSQL, and a proxy in front of any server that
+//! Real servers for tests, each on a free port of this machine: PostgreSQL, Redis, and a proxy in front of any server that
 //! delays and cuts connections.
 
 mod postgres;
 mod proxy;
+mod redis;
 
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::{Proxy, Traffic};
+pub use redis::{Redis, RedisCluster, RedisSentinels};
 
 use std::net::TcpListener;
 

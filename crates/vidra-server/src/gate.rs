@@ -13,6 +13,7 @@ mod network;
 mod proxies;
 mod rate;
 mod rejection;
+mod shared_rate;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -20,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::header::{AUTHORIZATION, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
+use vidra::store::RatePool;
 use vidra::{Allowance, Allowances};
 
 pub use cors::Origin;
@@ -38,6 +40,7 @@ use crate::hot::{RequestHead, Sender};
 use crate::respond::X_QUOTA_COST;
 use rate::{AddressMeters, RateStatus};
 use rejection::RejectReason;
+use shared_rate::SharedRates;
 
 /// The endpoint for AI agents. MCP requires its origin check on every listener.
 pub(crate) const MCP_PATH: &str = "/mcp";
@@ -63,6 +66,8 @@ pub struct Rules {
     pub allowed_hosts: Vec<AllowedHost>,
     /// Counts the usage of a service without keys. With keys theirs does.
     pub open_usage: Arc<Allowances>,
+    /// Shares the rate limits with other machines.
+    pub shared_rates: Option<Arc<dyn RatePool>>,
 }
 
 impl Rules {
@@ -90,6 +95,7 @@ pub(crate) struct Gate {
     /// The account of all callers together, if the service requires no keys.
     open_account: Option<Allowance>,
     opened: Instant,
+    shared_rates: Option<Arc<SharedRates>>,
 }
 
 /// The facts about an admitted request: its caller, limits and origin.
@@ -128,6 +134,7 @@ impl Gate {
         let vary = vary.map(HeaderValue::from_static);
         let addresses = rules.rate.map(|_| AddressMeters::new());
         let open_account = rules.open_account();
+        let shared_rates = rules.shared_rates.clone().map(SharedRates::new);
         Self {
             rules,
             checks_host,
@@ -136,6 +143,7 @@ impl Gate {
             addresses,
             open_account,
             opened: Instant::now(),
+            shared_rates,
         }
     }
 
@@ -203,7 +211,8 @@ impl Gate {
             Some(caller) => (caller.rate.or(self.rules.rate)?, Arc::clone(&caller.account.meters)),
             None => (self.rules.rate?, self.addresses.as_ref()?.get(address)),
         };
-        Some(CallerRate { meters, rate, opened: self.opened })
+        let shared = self.shared_rates.clone();
+        Some(CallerRate { meters, rate, opened: self.opened, shared })
     }
 
     /// The account that counts the usage of a request.

@@ -64,6 +64,15 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         }
         page.family(&table::DATABASE_FAILURES).sample(&[], shared.failures);
     }
+    if let Some(sharing) = vidra.fetch_sharing() {
+        let outcomes = [
+            ("fetched", sharing.fetched),
+            ("waited", sharing.waited),
+            ("taken_over", sharing.taken_over),
+            ("alone", sharing.alone),
+        ];
+        page.each(&table::SHARED_FETCHES, outcomes);
+    }
     if let Some(fetched) = state.library.as_ref().and_then(|config| config.fetched.as_ref()) {
         page.each(&table::LIBRARY_KEPT, fetched.outcomes());
     }

@@ -2,7 +2,7 @@
 //! rest.
 //!
 //! `read_through` reads and fetches records, `fetch` runs the fetches that it leads, and `share`
-//! coalesces the assembly of composites.
+//! coalesces the assembly of composites. `turns` shares fetches with other machines.
 //! `freshness` maps the age of a record to its state, `flight` coalesces fetches, and
 //! [`store`](crate::store) holds the records.
 
@@ -15,6 +15,7 @@ mod read_through;
 mod refusal;
 mod renewal;
 mod share;
+mod turns;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -33,14 +34,17 @@ use crate::spool::Body;
 use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
 use clock::CacheClock;
+use fetch::Delivered;
 use flight::Flights;
 use freshness::{Kind, Life, Policy, RenewalGroup, State};
 use renewal::Renewals;
 
 pub(crate) use answer::{CacheOutcome, CacheReport, Cached, Parts};
-pub(crate) use fetch::{Fetch, Fetched};
+pub(crate) use fetch::{Fetch, Fetched, Runner};
 pub(crate) use read_through::Answered;
 pub(crate) use refusal::is_refusal_body;
+pub use turns::FetchSharing;
+pub(crate) use turns::{SharedFetches, Turn, TurnOutcome};
 
 /// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +60,13 @@ const MAX_CLOCK_SKEW: u64 = 3_600_000;
 /// The cache: its records, its running fetches and their lifetimes.
 pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
-    flights: Arc<Flights<Record>>,
+    flights: Arc<Flights<Delivered>>,
     /// Composites that are being assembled.
     composites: Arc<Flights<Cached<Body>>>,
     /// One for each `RenewalGroup`.
     renewals: [Renewals; 4],
+    /// `None` if this machine shares no fetches with others.
+    shared_fetches: Option<Arc<SharedFetches>>,
     /// The slots of fetches for uncached answers.
     misses: Arc<Semaphore>,
     max_misses: usize,
@@ -119,6 +125,7 @@ impl Cache {
             composites: Arc::new(Flights::new(Duration::ZERO)),
             renewals: ["transcripts", "data", "feeds", "searches"]
                 .map(|what| Renewals::new(what, refusals_last, now)),
+            shared_fetches: None,
             misses: Arc::new(Semaphore::new(max_misses)),
             max_misses,
             fetch_time,
@@ -128,6 +135,16 @@ impl Cache {
             tally: Tally::new(policies.len()),
             policies,
         }
+    }
+
+    /// Shares fetches with other machines.
+    pub(crate) fn sharing(self, shared_fetches: Option<SharedFetches>) -> Self {
+        Self { shared_fetches: shared_fetches.map(Arc::new), ..self }
+    }
+
+    /// How this machine shared its fetches with others. `None` if it does not.
+    pub(crate) fn fetch_sharing(&self) -> Option<FetchSharing> {
+        self.shared_fetches.as_ref().map(|shared| shared.report())
     }
 
     /// Allows fetches and renewals of these records at once, although YouTube refused the last ones.

@@ -252,6 +252,7 @@ pub use {
         BatchEvent, BatchQuery, BatchReport, BatchSource, BatchSummary, BatchTranscript,
         VideoTranscript,
     },
+    cache::FetchSharing,
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
     client::report::{SlotUse, UpstreamReport},

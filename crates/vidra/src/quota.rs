@@ -20,6 +20,8 @@ mod postgres;
 mod record;
 mod settle;
 mod shared;
+#[cfg(feature = "postgres")]
+mod shared_usage;
 mod sync;
 mod usage;
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Cached, Fetch, Fetched, Key};
+use crate::cache::{Cache, Cached, Fetch, Key, Runner};
 use crate::context::Context;
 use crate::data_api::{DataApi, wire};
 use crate::error::{Error, Reason, Result};
@@ -135,13 +135,23 @@ impl Services {
         lookup: &Lookup,
     ) -> Result<Cached> {
         let key = lookup.key();
-        let run = |ctx: Context, _: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
-            let fetching = lookup.clone().fetch(Arc::clone(self), ctx);
-            Box::pin(async move { vec![fetching.await] })
+        let runner = || -> Runner {
+            let (services, lookup) = (Arc::clone(self), lookup.clone());
+            Arc::new(move |ctx, _| {
+                let fetching = lookup.clone().fetch(Arc::clone(&services), ctx);
+                Box::pin(async move { vec![fetching.await] })
+            })
         };
         let is_failing = || self.is_failing(lookup.resource());
         let follows_walk = lookup.follows_walk();
-        let fetch = Fetch { is_failing: &is_failing, follows_walk, per_call: 1, run: &run };
+        let is_shared = !matches!(lookup, Lookup::PlaylistEntries(_));
+        let fetch = Fetch {
+            is_failing: &is_failing,
+            follows_walk,
+            is_shared,
+            per_call: 1,
+            runner: &runner,
+        };
         let read = self.cache.read_one(&key, ctx, &fetch).await?;
         if let Lookup::Transcript(..) = lookup {
             ctx.bill.note_transcript();

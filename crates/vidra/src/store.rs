@@ -8,7 +8,9 @@ pub mod conformance;
 #[cfg(unix)]
 mod fs;
 mod guarded;
+mod leases;
 mod memory;
+mod rates;
 #[cfg(feature = "redis")]
 mod redis;
 mod tiers;
@@ -22,7 +24,11 @@ pub use crate::transport::BoxFuture;
 pub use fs::Fs;
 #[doc(hidden)] // Only for the tests of this crate.
 pub use guarded::{Failures, Guarded};
+#[doc(hidden)] // Only for the client and the tests of this crate.
+pub use leases::{FencingToken, Leases, LeasesDouble, Listeners, Listening};
 pub use memory::Memory;
+#[doc(hidden)] // Only for the service and the tests of this crate.
+pub use rates::{RatePool, RateUse};
 #[cfg(feature = "redis")]
 pub use redis::Redis;
 #[doc(hidden)] // Only for the tests of this crate.

@@ -1,10 +1,11 @@
 //! Machines that share a database, and the platform behind them.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use vidra_engines::{Postgres, Proxy};
+use vidra_engines::{Postgres, Proxy, Redis};
 use vidra_sim::{Listening, Simulator};
 
 use crate::process::{Service, vidra};
@@ -15,10 +16,17 @@ pub(crate) struct Cluster {
     pub(crate) postgres: Postgres,
     /// In front of PostgreSQL. All machines use it.
     pub(crate) proxy: Proxy,
+    pub(crate) redis: Option<SharedRedis>,
     database: String,
     listening: Listening,
     folders: Vec<TempDir>,
     _runtime: tokio::runtime::Runtime,
+}
+
+/// The Redis of all machines, behind a proxy.
+pub(crate) struct SharedRedis {
+    pub(crate) server: Redis,
+    pub(crate) proxy: Proxy,
 }
 
 impl Cluster {
@@ -32,7 +40,15 @@ impl Cluster {
         let sim = Simulator::builder().limits(u64::MAX, u64::MAX).keep_requests(0).build();
         let listening = runtime.block_on(sim.listen(loopback(0))).unwrap();
         let folders = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
-        Some(Self { sim, postgres, proxy, database, listening, folders, _runtime: runtime })
+        let redis = None;
+        Some(Self { sim, postgres, proxy, redis, database, listening, folders, _runtime: runtime })
+    }
+
+    /// Machines that also share a Redis. `None` if PostgreSQL or Redis is not installed.
+    pub(crate) fn with_redis() -> Option<Self> {
+        let server = Redis::start(&[])?;
+        let proxy = Proxy::start(SocketAddr::from(([127, 0, 0, 1], server.port())));
+        Some(Self { redis: Some(SharedRedis { server, proxy }), ..Self::new()? })
     }
 
     /// The settings of a machine.
@@ -46,9 +62,29 @@ impl Cluster {
             .env("VIDRA_DATA_API_URL", self.listening.data_api_url())
             .env("VIDRA_WEB_URL", self.listening.web_url())
             .env("VIDRA_DATABASE", url)
-            .env("RUST_LOG", "info,vidra_server=warn")
-            .envs(settings.iter().copied());
+            .env("RUST_LOG", "info,vidra_server=warn");
+        if let Some(redis) = &self.redis {
+            command.env("VIDRA_CACHE", format!("redis://{}", redis.proxy.address()));
+            // These processes share two cores with the test.
+            command.env("VIDRA_LEASE_TIMEOUT", "500ms");
+        }
+        command.envs(settings.iter().copied());
         command
+    }
+
+    /// The folder of a machine.
+    pub(crate) fn folder(&self, index: usize) -> &Path {
+        self.folders[index].path()
+    }
+
+    /// The figure of SQL that the administrator runs.
+    pub(crate) fn figure(&self, sql: &str) -> u64 {
+        self.postgres.sql(&self.database, sql).parse().unwrap()
+    }
+
+    /// Starts all three machines.
+    pub(crate) fn start_all(&self, settings: &[(&str, &str)]) -> Vec<Service> {
+        (0..3).map(|index| self.start(index, settings)).collect()
     }
 
     pub(crate) fn start(&self, index: usize, settings: &[(&str, &str)]) -> Service {
@@ -63,6 +99,6 @@ impl Cluster {
     /// The units of the default bucket in the database, of all days.
     pub(crate) fn ledger(&self) -> u64 {
         let sql = "SELECT coalesce(sum(used), 0) FROM vidra.quota_days WHERE bucket = 'default'";
-        self.postgres.sql(&self.database, sql).parse().unwrap()
+        self.figure(sql)
     }
 }

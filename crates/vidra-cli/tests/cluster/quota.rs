@@ -11,9 +11,9 @@ use vidra_engines::Traffic;
 use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::callers::Caller;
-use crate::is_long;
 use crate::machines::Cluster;
 use crate::process::Service;
+use crate::{is_long, pause, wait_until};
 
 const SEED: u64 = 20;
 const LIMIT: u64 = 2_000;
@@ -93,12 +93,12 @@ fn q1_three_machines_spend_one_quota() {
 }
 
 #[test]
-fn q2_the_same_while_the_database_fails() {
-    let Some(mut cluster) = Cluster::new() else { return };
-    let machines: Vec<_> = (0..3).map(|index| cluster.start(index, &SETTINGS)).collect();
+fn q2_the_same_while_the_servers_fail() {
+    let Some(mut cluster) = Cluster::with_redis() else { return };
+    let machines = cluster.start_all(&SETTINGS[..1]);
     let faults = if is_long() { 50 } else { 2 };
     let mut dice = Rng::with_seed(SEED);
-    let mut kinds: Vec<usize> = (0..3 * faults).map(|it| it % 3).collect();
+    let mut kinds: Vec<usize> = (0..6 * faults).map(|it| it % 6).collect();
     dice.shuffle(&mut kinds);
     let (addresses, is_over) = (addresses(&machines), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -113,10 +113,18 @@ fn q2_the_same_while_the_database_fails() {
                     pause(Duration::from_millis(dice.u64(50..500)));
                     cluster.postgres.run();
                 }
+                1 => {
+                    let redis = cluster.redis.as_mut().unwrap();
+                    redis.server.kill();
+                    pause(Duration::from_millis(dice.u64(50..500)));
+                    redis.server.run();
+                }
                 _ => {
-                    cluster.proxy.set(if kind == 1 { Traffic::Cut } else { Traffic::Hold });
+                    let redis = &cluster.redis.as_ref().unwrap().proxy;
+                    let proxy = if kind < 4 { &cluster.proxy } else { redis };
+                    proxy.set(if kind % 2 == 0 { Traffic::Cut } else { Traffic::Hold });
                     pause(Duration::from_millis(dice.u64(50..2_500)));
-                    cluster.proxy.set(Traffic::Pass);
+                    proxy.set(Traffic::Pass);
                 }
             }
         }
@@ -196,17 +204,4 @@ fn q5_a_database_that_cannot_be_used_prevents_the_start_and_the_password_stays_s
 
 fn is_degraded(machine: &Service) -> bool {
     machine.get("/readyz").1.contains("database:")
-}
-
-/// Lets time pass in which requests run.
-fn pause(time: Duration) {
-    thread::park_timeout(time);
-}
-
-fn wait_until(at_most: Duration, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + at_most;
-    while !is_so() {
-        assert!(Instant::now() < until, "not within {at_most:?}");
-        pause(Duration::from_millis(20));
-    }
 }

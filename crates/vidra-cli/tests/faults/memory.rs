@@ -13,7 +13,7 @@ use vidra_sim::{Action, Endpoint, Fault};
 use crate::is_long;
 use crate::platform::{Platform, Running};
 use crate::process::{Service, send};
-use crate::stores::Redis;
+use vidra_engines::Redis;
 
 /// The memory of the control group in bytes: 256 MB.
 const GROUP_BYTES: u64 = 256 << 20;
@@ -106,9 +106,9 @@ fn exchange(address: SocketAddr, request: &str) -> (u16, u64) {
 fn review_s3_s4_s8_a_service_with_256_mb_survives() {
     let limit = MemoryLimit::new();
     let platform = Platform::new();
-    let Some(redis) = Redis::start(platform.folder()) else { return };
+    let Some(redis) = Redis::start(&[]) else { return };
     // A record of 400 MB, which somebody else has written.
-    let mut store = TcpStream::connect(("127.0.0.1", redis.port)).unwrap();
+    let mut store = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
     store.write_all(b"SETRANGE vidra:1:video/quirkNoView 419430400 x\r\n").unwrap();
     store.read_exact(&mut [0; 10]).unwrap();
 
@@ -117,7 +117,7 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
         true => (32, 5_000, 20_000, 11_000_000, "32MB"),
         false => (8, 100, 5_000, 1_000_000, "2MB"),
     };
-    let cache = format!("redis://127.0.0.1:{}", redis.port);
+    let cache = redis.url();
     let command = platform.command(&[
         ("VIDRA_CACHE", &cache),
         ("VIDRA_CACHE_SIZE", "64MB"),

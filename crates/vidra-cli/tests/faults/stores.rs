@@ -2,10 +2,12 @@
 //! byte; these tests cover the effect on callers.
 
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
+
+use vidra_engines::Redis;
 
 use crate::callers::Caller;
 use crate::platform::{Platform, Running};
@@ -152,69 +154,11 @@ fn f23_damaged_cache_files_are_fetched_again() {
     assert!(code == Some(0) && !log.contains("panicked"), "{log}");
 }
 
-/// A Redis server on a free port; killed when dropped.
-pub(crate) struct Redis {
-    pub(crate) port: u16,
-    process: Child,
-}
-
-impl Redis {
-    /// `None` if there is no `redis-server`, which is an error if peers are required.
-    pub(crate) fn start(folder: &Path) -> Option<Self> {
-        if Command::new("redis-server").arg("--version").output().is_err() {
-            let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
-            assert!(!is_required, "redis-server is missing: scripts/needs --tests installs it");
-            println!("skipped: there is no redis-server");
-            return None;
-        }
-        // Below the ephemeral ports, so that no other process takes it while the server is down.
-        let mut ports = std::iter::repeat_with(|| fastrand::u16(20_000..30_000)).take(20);
-        let started = ports.find_map(|port| Some((port, Self::run(folder, port)?)));
-        let (port, process) = started.expect("one of 20 ports is free");
-        Some(Self { port, process })
-    }
-
-    /// `None` if the port is taken.
-    fn run(folder: &Path, port: u16) -> Option<Child> {
-        let mut process = Command::new("redis-server")
-            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port"])
-            .arg(port.to_string())
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        if !lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept"))) {
-            process.wait().unwrap();
-            return None;
-        }
-        // Drains the output, so that a full pipe does not block the server.
-        std::thread::spawn(move || lines.count());
-        Some(process)
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
-    }
-
-    fn kill(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 #[test]
 fn f27_service_survives_a_redis_outage() {
     let platform = Platform::new();
-    let Some(mut redis) = Redis::start(platform.folder()) else { return };
-    let cache = format!("redis://127.0.0.1:{}", redis.port);
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    let cache = redis.url();
     let service = platform.service(&[("VIDRA_CACHE", &cache)]);
     let paths = Platform::videos(&service, "PLsize200");
     let mut parts = paths.chunks(40);
@@ -249,7 +193,7 @@ fn f27_service_survives_a_redis_outage() {
     redis.kill();
     hang("it is dead");
     // Empty, as after a failover.
-    redis.process = Redis::run(platform.folder(), redis.port).expect("its port is still free");
+    redis.run();
     hang("it is empty");
     let store_entries = || service.metric("vidra_cache_entries{tier=\"store\"} ");
     let begun = Instant::now();

@@ -68,7 +68,10 @@ impl Keys {
         let callers = file.keys().iter().map(|entry| {
             let allowance = self.allowances.get(entry.name.as_str());
             allowance.set_limits(entry.units, entry.searches);
-            let meters = Arc::clone(all_meters.entry(entry.name.clone()).or_default());
+            let meters = all_meters
+                .entry(entry.name.clone())
+                .or_insert_with(|| Meters::new(format!("key {}", entry.name.as_str())));
+            let meters = Arc::clone(meters);
             let caller = Caller {
                 name: entry.name.clone(),
                 sha256: entry.sha256,

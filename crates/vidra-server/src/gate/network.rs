@@ -1,6 +1,7 @@
 //! The unit of limits by address.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A caller without a key: an IPv4 address, or an IPv6 /64, which is what one customer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +18,15 @@ impl ClientNetwork {
                 Some(address) => Self::V4(address),
                 None => Self::V6((address.to_bits() >> 64) as u64),
             },
+        }
+    }
+}
+
+impl fmt::Display for ClientNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(bits) => write!(f, "{}", Ipv4Addr::from_bits(*bits)),
+            Self::V6(prefix) => write!(f, "{}/64", Ipv6Addr::from_bits(u128::from(*prefix) << 64)),
         }
     }
 }

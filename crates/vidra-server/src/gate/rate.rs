@@ -7,11 +7,14 @@
 //! (304) are free, up to [`FREE_SHARE`] times the rate. Beyond that they count as the others do, so that
 //! nobody can flood the service with them.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use quick_cache::sync::Cache;
@@ -21,6 +24,7 @@ use vidra::LeakyBucket;
 
 use super::network::ClientNetwork;
 use super::rejection::rate_limited;
+use super::shared_rate::SharedRates;
 use crate::error_body::ApiError;
 
 /// The maximum number of meters of addresses. The least used are evicted, and begin anew with the next
@@ -127,6 +131,14 @@ enum Step {
     Look,
 }
 
+/// Whether machines share a meter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    None,
+    /// A request counts this many times.
+    Weight(u32),
+}
+
 impl Rate {
     fn bucket(self) -> LeakyBucket {
         LeakyBucket::new(self.count, self.per.duration() / self.count)
@@ -137,15 +149,34 @@ impl Rate {
         Self { count: self.count.saturating_mul(FREE_SHARE), ..self }
     }
 
+    /// The time by which one request moves a meter.
+    pub(super) fn interval(self) -> Duration {
+        self.bucket().interval()
+    }
+
+    fn capacity(self) -> Duration {
+        self.bucket().capacity()
+    }
+
+    /// The highest value of a meter that machines share. They can admit more than the limit until they know of each other,
+    /// and admit less afterwards.
+    pub(super) fn highest_shared(self) -> Duration {
+        self.capacity() * 2
+    }
+
     /// The new value of a meter at `full_at`, after a step at `now`, both in nanoseconds.
-    fn decide(self, step: Step, full_at: u64, now: u64) -> (u64, RateStatus) {
+    fn decide(self, step: Step, sharing: Sharing, full_at: u64, now: u64) -> (u64, RateStatus) {
         let bucket = self.bucket();
+        let (weight, highest) = match sharing {
+            Sharing::None => (1, self.capacity()),
+            Sharing::Weight(weight) => (weight, self.highest_shared()),
+        };
         // A meter is further ahead only after a stricter limit or a change of the clock.
-        let ahead = Duration::from_nanos(full_at.saturating_sub(now)).min(bucket.capacity());
+        let ahead = Duration::from_nanos(full_at.saturating_sub(now)).min(highest);
         let wait = if step == Step::Count { bucket.wait(ahead) } else { Duration::ZERO };
         let ahead = match step {
-            Step::Count if wait.is_zero() => ahead + bucket.interval(),
-            Step::GiveBack => ahead.saturating_sub(bucket.interval()),
+            Step::Count if wait.is_zero() => (ahead + bucket.interval() * weight).min(highest),
+            Step::GiveBack => ahead.saturating_sub(bucket.interval() * weight),
             Step::Count | Step::Look => ahead,
         };
         let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
@@ -164,10 +195,10 @@ struct Meter(AtomicU64);
 
 impl Meter {
     /// Takes a step at `now`, in nanoseconds.
-    fn step(&self, step: Step, rate: Rate, now: u64) -> RateStatus {
+    fn step(&self, step: Step, rate: Rate, sharing: Sharing, now: u64) -> RateStatus {
         let mut full_at = self.0.load(Ordering::Relaxed);
         loop {
-            let (next, status) = rate.decide(step, full_at, now);
+            let (next, status) = rate.decide(step, sharing, full_at, now);
             match self.0.compare_exchange_weak(full_at, next, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return status,
@@ -178,10 +209,44 @@ impl Meter {
 }
 
 /// The meters of one caller.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Meters {
+    /// The name or the network of the caller.
+    pub(super) caller: String,
     work: Meter,
     free: Meter,
+    /// The part of `work` that other machines do not know, in nanoseconds.
+    unsent: AtomicI64,
+    /// Whether that part waits for the next exchange.
+    is_queued: AtomicBool,
+}
+
+impl Meters {
+    pub(super) fn new(caller: String) -> Arc<Self> {
+        let (work, free) = (Meter::default(), Meter::default());
+        let (unsent, is_queued) = (AtomicI64::new(0), AtomicBool::new(false));
+        Arc::new(Self { caller, work, free, unsent, is_queued })
+    }
+
+    /// Takes the part that other machines do not know out of the queue.
+    pub(super) fn take_unsent(&self) -> i64 {
+        // Before the count, so that a request in between is queued again.
+        self.is_queued.store(false, Ordering::SeqCst);
+        self.unsent.swap(0, Ordering::SeqCst)
+    }
+
+    /// Adds to the part that other machines do not know. `true` if it has to be queued.
+    pub(super) fn add_unsent(&self, nanoseconds: i64) -> bool {
+        self.unsent.fetch_add(nanoseconds, Ordering::SeqCst);
+        !self.is_queued.load(Ordering::SeqCst) && !self.is_queued.swap(true, Ordering::SeqCst)
+    }
+
+    /// Sets the meter of work to the value of all machines, plus what they do not know yet.
+    pub(super) fn set_work(&self, ahead: Duration, now: u64) {
+        let unsent = u64::try_from(self.unsent.load(Ordering::Relaxed)).unwrap_or(0);
+        let ahead = u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX);
+        self.work.0.store(now.saturating_add(ahead).saturating_add(unsent), Ordering::Relaxed);
+    }
 }
 
 /// The rate limit of a caller.
@@ -191,12 +256,18 @@ pub(crate) struct CallerRate {
     pub(super) rate: Rate,
     /// The zero of the meters.
     pub(super) opened: Instant,
+    /// `None` if each machine limits its own callers.
+    pub(super) shared: Option<Arc<SharedRates>>,
 }
 
 impl CallerRate {
     /// Counts a request.
     pub(super) fn count(&self) -> RateStatus {
-        self.meters.work.step(Step::Count, self.rate, self.now())
+        let status = self.step(Step::Count);
+        if status.wait.is_none() {
+            self.share(1);
+        }
+        status
     }
 
     /// Counts a request that is free, unless the caller sends too many of them.
@@ -206,13 +277,16 @@ impl CallerRate {
 
     /// Makes a request free that was counted, unless the caller sends too many of them.
     pub(super) fn give_back(&self) -> RateStatus {
-        let step = if self.may_be_free() { Step::GiveBack } else { Step::Look };
-        self.meters.work.step(step, self.rate, self.now())
+        if !self.may_be_free() {
+            return self.status();
+        }
+        self.share(-1);
+        self.step(Step::GiveBack)
     }
 
     /// The state of the limit.
     pub(super) fn status(&self) -> RateStatus {
-        self.meters.work.step(Step::Look, self.rate, self.now())
+        self.step(Step::Look)
     }
 
     /// Admits work that the gate took for a free request.
@@ -224,14 +298,28 @@ impl CallerRate {
         self.count().wait.map_or(Ok(()), |wait| Err(rate_limited(wait)))
     }
 
-    fn may_be_free(&self) -> bool {
-        self.meters.free.step(Step::Count, self.rate.of_free(), self.now()).wait.is_none()
+    fn step(&self, step: Step) -> RateStatus {
+        let weight = |shared: &Arc<SharedRates>| Sharing::Weight(shared.weight());
+        let sharing = self.shared.as_ref().map_or(Sharing::None, weight);
+        self.meters.work.step(step, self.rate, sharing, nanoseconds(self.opened))
     }
 
-    /// The time in nanoseconds.
-    fn now(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    /// Queues requests for the next exchange.
+    fn share(&self, requests: i64) {
+        if let Some(shared) = &self.shared {
+            shared.add(&self.meters, self.rate, requests, self.opened);
+        }
     }
+
+    fn may_be_free(&self) -> bool {
+        let now = nanoseconds(self.opened);
+        self.meters.free.step(Step::Count, self.rate.of_free(), Sharing::None, now).wait.is_none()
+    }
+}
+
+/// The time since `opened` in nanoseconds.
+pub(super) fn nanoseconds(opened: Instant) -> u64 {
+    u64::try_from(opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The meters of callers without a key.
@@ -243,138 +331,8 @@ impl AddressMeters {
     }
 
     pub(super) fn get(&self, address: IpAddr) -> Arc<Meters> {
-        let meters = self.0.get_or_insert_with(&ClientNetwork::from_address(address), || {
-            Ok::<_, ()>(Arc::default())
-        });
-        meters.unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    #[test]
-    fn rates_parse_and_display() {
-        for text in ["100/s", "600/m", "10000/h", "1/s", "1000000/s"] {
-            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
-        }
-        for text in [
-            "",
-            "off",
-            "5",
-            "/s",
-            "0/s",
-            "-1/s",
-            "+1/s",
-            "1.5/s",
-            "1/d",
-            "1/S",
-            "1 /s",
-            "1000001/s",
-        ] {
-            assert!(text.parse::<Rate>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_burst_is_allowed_and_then_the_rate() {
-        let rate: Rate = "3/m".parse().unwrap();
-        let meter = Meter::default();
-        // Time of the request in seconds, remaining, reset, wait.
-        let table = [
-            (1000, 2, 20, None),
-            (1000, 1, 40, None),
-            (1000, 0, 60, None),
-            (1000, 0, 60, Some(20)),
-            (1019, 0, 41, Some(1)),
-            (1020, 0, 60, None),
-            (1021, 0, 59, Some(19)),
-            (1060, 1, 40, None),
-            (9000, 2, 20, None),
-        ];
-        for (at, remaining, reset, wait) in table {
-            let status = meter.step(Step::Count, rate, at * SECOND);
-            assert_eq!(status, RateStatus { limit: 3, remaining, reset, wait }, "at {at}");
-        }
-    }
-
-    #[test]
-    fn a_clock_going_back_or_a_changed_limit_does_not_lock_out_a_caller() {
-        let (meter, strict, lax) =
-            (Meter::default(), "1/h".parse().unwrap(), "1/s".parse().unwrap());
-        let count = |rate, at| meter.step(Step::Count, rate, at * SECOND).wait;
-        assert_eq!(count(strict, 10), None);
-        assert_eq!(count(lax, 10), Some(1));
-        assert_eq!(count(lax, 11), None);
-        assert_eq!(count(lax, 2), Some(1));
-        assert_eq!(count(lax, 3), None);
-    }
-
-    #[test]
-    fn concurrent_threads_stay_within_the_limit() {
-        let (meter, rate) = (Meter::default(), "1000/h".parse().unwrap());
-        let is_allowed = |_: &i32| meter.step(Step::Count, rate, SECOND).wait.is_none();
-        let allowed = || (0..1000).filter(is_allowed).count();
-        let all: usize = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(allowed)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
-        });
-        assert_eq!(all, 1000);
-    }
-
-    #[test]
-    fn a_given_back_permit_is_available_again() {
-        let (meter, rate): (_, Rate) = (Meter::default(), "2/m".parse().unwrap());
-        let step = |step, at| {
-            let RateStatus { remaining, wait, .. } = meter.step(step, rate, at * SECOND);
-            (remaining, wait)
-        };
-        assert_eq!(step(Step::Count, 1000), (1, None));
-        assert_eq!(step(Step::Count, 1000), (0, None));
-        assert_eq!(step(Step::Look, 1000), (0, None));
-        assert_eq!(step(Step::Count, 1000), (0, Some(30)));
-        assert_eq!(step(Step::GiveBack, 1000), (1, None));
-        assert_eq!(step(Step::Count, 1000), (0, None));
-        // Nobody gets more than the burst.
-        for _ in 0..3 {
-            step(Step::GiveBack, 9000);
-        }
-        assert_eq!(step(Step::Look, 9000), (2, None));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn free_requests_count_beyond_ten_times_the_rate() {
-        let (meters, rate) = (Arc::default(), "2/m".parse().unwrap());
-        let caller = CallerRate { meters, rate, opened: Instant::now() };
-        for _ in 0..10 {
-            assert_eq!(caller.count_free().remaining, 2);
-            caller.count();
-            assert_eq!(caller.give_back().remaining, 2);
-        }
-        assert_eq!(caller.count_free().remaining, 1);
-        assert_eq!(caller.count_free().remaining, 0);
-        assert_eq!(caller.count_free().wait, Some(30));
-        assert_eq!(caller.give_back().remaining, 0);
-        tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(caller.count_free().remaining, 2);
-    }
-
-    #[test]
-    fn address_meters_are_independent_and_bounded() {
-        let (addresses, rate) = (AddressMeters::new(), "1/h".parse().unwrap());
-        let count = |text: &str| {
-            let meters = addresses.get(text.parse().unwrap());
-            meters.work.step(Step::Count, rate, SECOND).wait
-        };
-        assert_eq!(count("192.0.2.1"), None);
-        assert_eq!(count("192.0.2.2"), None);
-        assert!(count("192.0.2.1").is_some());
-        for number in 0..2 * MAX_ADDRESSES as u32 {
-            addresses.get(IpAddr::V4(number.into()));
-        }
-        assert!(addresses.0.len() <= MAX_ADDRESSES);
+        let network = ClientNetwork::from_address(address);
+        let new = || Meters::new(network.to_string());
+        self.0.get_or_insert_with(&network, || Ok::<_, ()>(new())).unwrap_or_else(|()| new())
     }
 }

@@ -84,6 +84,8 @@ metrics! {
         "Machines that fetched transcripts from the same address within a minute. Only with --database postgres://.";
     DATABASE_FAILURES: "vidra_database_failures_total" "counter" []
         "Requests to the shared database that failed. Only with --database postgres://.";
+    SHARED_FETCHES: "vidra_shared_fetches_total" "counter" ["outcome"]
+        "Uncached records of a machine that shares fetches: fetched for all machines, waited for another machine, or fetched alone without a lease. taken_over counts the fetches that were taken over from another machine. Only with --cache redis://.";
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
         "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
     DEGRADED: "vidra_degraded" "gauge" ["what"]

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::ident::{ChannelId, ChannelRef, PlaylistId, VideoId};
 use crate::list::{Availability, SourceId};
 use crate::resource::channel;
-use crate::resource::playlist::{Entries, Entry};
+use crate::resource::playlist::{Entries, Entry, Needed};
 
 /// The videos of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) async fn list(
 async fn open(batch: &Batch, ctx: &Context, id: &PlaylistId) -> Result<Entries> {
     let (to, since) = (batch.query.to, batch.last_since());
     if to.is_none() && since.is_none() {
-        return Entries::new(&batch.services, ctx, id).await;
+        return Entries::new(&batch.services, ctx, id, Needed::Part).await;
     }
     let is_enough = |start: &[Entry]| {
         let last_page = &start[start.len().saturating_sub(PAGE)..];

@@ -8,14 +8,13 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::fetch::{Fetch, Leads, Led};
+use super::fetch::{Delivered, Fetch, Leads, Led};
 use super::flight::{self, Joined, LeaderGone, Role};
 use super::freshness::State;
 use super::renewal::Renewal;
 use super::{Cache, CacheOutcome, Cached, Found, Key};
 use crate::context::{CacheMode, Context, no_waiters};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::Record;
 
 /// How long a caller with a stale record waits for a new one.
 const STALE_WAIT: Duration = Duration::from_millis(250);
@@ -53,14 +52,14 @@ struct Read<'k> {
     /// How long to wait for something better.
     limit: Instant,
     /// An overdue leader, which may still return first.
-    overdue: Option<Joined<Record>>,
+    overdue: Option<Joined<Delivered>>,
     /// Whether this caller may replace a leader that is overdue or panicked. It may do so once.
     may_replace: bool,
 }
 
 /// A key after its first step.
 enum Started<'k> {
-    Waits(Read<'k>, Joined<Record>, CacheOutcome),
+    Waits(Read<'k>, Joined<Delivered>, CacheOutcome),
     /// The result is available without a wait.
     Ended(Answered),
 }
@@ -248,7 +247,7 @@ impl Cache {
     async fn wait<'k>(
         &self,
         mut read: Read<'k>,
-        joined: Joined<Record>,
+        joined: Joined<Delivered>,
         outcome: CacheOutcome,
         ctx: &Context,
     ) -> (Read<'k>, Result<Answered, ()>) {
@@ -269,7 +268,9 @@ impl Cache {
             () = ctx.waiters.gone() => Ok(Ok(Err(no_waiters()))),
         };
         let error = match ended {
-            Ok(Ok(Ok(record))) => {
+            Ok(Ok(Ok(Delivered { record, is_from_another_machine }))) => {
+                let outcome =
+                    if is_from_another_machine { CacheOutcome::Coalesced } else { outcome };
                 let result = self.serve(key, &self.with_age(key, record), outcome, ctx);
                 return (read, Ok(Answered::new(result, outcome, Duration::ZERO)));
             }
@@ -297,7 +298,7 @@ impl Cache {
         key: &Key,
         ctx: &Context,
         fetch: &Fetch<'_>,
-    ) -> Result<Role<Record>, Found> {
+    ) -> Result<Role<Delivered>, Found> {
         let recheck = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.usable(key, record)?;

@@ -20,7 +20,9 @@ use crate::resilience::pace::Pace;
 use crate::resilience::retry::RetryPolicy;
 use crate::resource::OnTranscript;
 use crate::resource::lifetime::Lifetimes;
-use crate::store::Store;
+#[cfg(feature = "redis")]
+use crate::store::Redis;
+use crate::store::{Leases, Store};
 use crate::transcript::TranscriptQuery;
 use crate::transport::Transport;
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
@@ -80,6 +82,7 @@ pub struct Builder {
     clients: Clients,
     cache_bytes: u64,
     store: Option<Arc<dyn Store>>,
+    leases: Option<(Arc<dyn Leases>, Duration)>,
     lifetimes: Lifetimes,
     max_misses: usize,
     max_batches: usize,
@@ -131,6 +134,7 @@ impl Default for Builder {
             clients: Clients::builtin(),
             cache_bytes: CACHE_BYTES,
             store: None,
+            leases: None,
             lifetimes: Lifetimes::default(),
             max_misses: 1_000,
             max_batches: 32,
@@ -308,6 +312,21 @@ impl Builder {
     /// Sets a store behind memory, in which answers survive restarts.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Shares fetches with all clients whose store is the same Redis: one of them fetches a record that several miss.
+    /// `redis` is the same as for [`Self::store`]. A client fetches alone if Redis does not answer within `timeout`. 20 ms
+    /// are usual.
+    #[cfg(feature = "redis")]
+    pub fn share_fetches(self, redis: Arc<Redis>, timeout: Duration) -> Self {
+        self.leases(redis, timeout)
+    }
+
+    /// Shares fetches by leases of your own, for simulations.
+    #[doc(hidden)]
+    pub fn leases(mut self, leases: Arc<dyn Leases>, timeout: Duration) -> Self {
+        self.leases = Some((leases, timeout));
         self
     }
 

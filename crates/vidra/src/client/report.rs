@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::Vidra;
 use crate::batch::BatchReport;
-use crate::cache::CacheReport;
+use crate::cache::{CacheReport, FetchSharing};
 use crate::data_api::DataApi;
 use crate::error::Reason;
 use crate::held::Held;
@@ -120,6 +120,11 @@ impl Vidra {
     /// The units that this client took from a shared quota. `None` if it does not share its quota.
     pub fn shared_quota(&self) -> Option<SharedQuotaReport> {
         self.services.data_api.account.get().ledger.shared_report()
+    }
+
+    /// How this client shared its fetches with other machines. `None` if it does not share them.
+    pub fn fetch_sharing(&self) -> Option<FetchSharing> {
+        self.services.cache.fetch_sharing()
     }
 
     /// Whether the file of the quota ledger works. Without a file it always does. The report does

@@ -11,7 +11,7 @@ use super::server;
 use crate::error::{Error, Reason, Result};
 
 /// The migrations in their order. A released one never changes.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
 /// The oldest server that works, as `server_version_num`.
 const OLDEST_SERVER: i32 = 140_000;

@@ -38,6 +38,8 @@ struct CallerAccount {
     counts: UnitCounts,
     /// The part of `counts` that the file has.
     exchanged: UnitCounts,
+    /// The counts of other machines.
+    others: UnitCounts,
 }
 
 impl CallerAccount {
@@ -46,6 +48,12 @@ impl CallerAccount {
             Bucket::Default => self.default,
             Bucket::Search => self.search,
         }
+    }
+
+    /// The units that were spent on a day, on all machines.
+    fn used(&self, date: &str, bucket: Bucket) -> u32 {
+        let used = |counts: &UnitCounts| counts.tally(date, &self.name).count(bucket).used;
+        used(&self.counts).saturating_add(used(&self.others))
     }
 
     fn tally_mut(&mut self, date: &str) -> &mut Tally {
@@ -75,6 +83,7 @@ impl Allowance {
             search: None,
             counts: UnitCounts::default(),
             exchanged: UnitCounts::default(),
+            others: UnitCounts::default(),
         });
         Self(Arc::new(Inner {
             requests: AtomicU64::new(0),
@@ -95,10 +104,9 @@ impl Allowance {
         self.lock().limit(bucket)
     }
 
-    /// The units spent from `bucket` since the last reset.
+    /// The units spent from `bucket` since the last reset, on all machines that share the allowance.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
-        let account = self.lock();
-        account.counts.tally(&date(now), &account.name).count(bucket).used
+        self.lock().used(&date(now), bucket)
     }
 
     /// Counts a request of the caller. It is one atomic addition.
@@ -119,12 +127,12 @@ impl Allowance {
     /// [`Spent`] if the allowance is exhausted.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
         let (mut account, date) = (self.lock(), date(now));
-        let used =
-            account.counts.tally(&date, &account.name).count(bucket).used.saturating_add(cost);
+        let used = account.used(&date, bucket).saturating_add(cost);
         if account.limit(bucket).is_some_and(|limit| used > limit) {
             return Err(Spent::new(bucket, now));
         }
-        account.tally_mut(&date).count_mut(bucket).used = used;
+        let count = account.tally_mut(&date).count_mut(bucket);
+        count.used = count.used.saturating_add(cost);
         Ok(())
     }
 
@@ -154,6 +162,14 @@ impl Allowance {
         all.apply_changes(&account.exchanged, &account.counts);
         account.counts = all.of_account(&account.name);
         account.exchanged = account.counts.clone();
+    }
+
+    /// Sets the counts of other machines on a day.
+    #[cfg(feature = "postgres")]
+    pub(super) fn set_others(&self, date: &str, tally: Tally) {
+        let mut account = self.lock();
+        let name = account.name.clone();
+        *account.others.tally_mut(date, &name) = tally;
     }
 
     /// Whether both are clones of the same allowance.

@@ -8,10 +8,14 @@ use jiff::Timestamp;
 
 use super::allowance::Allowance;
 use super::backing::Backing;
+#[cfg(feature = "postgres")]
+use super::counts::Tally;
 use super::counts::UnitCounts;
 use super::day::date;
 use super::file::CountFile;
 use super::health::LedgerHealth;
+#[cfg(feature = "postgres")]
+use super::shared_usage::SharedUsage;
 use super::usage::UsageReport;
 
 /// Allowances by the name of their caller. The default has no file.
@@ -38,6 +42,10 @@ use super::usage::UsageReport;
 pub struct Allowances {
     counts: Backing,
     by_name: Mutex<BTreeMap<String, Allowance>>,
+    /// The counts of other machines.
+    others: Mutex<UnitCounts>,
+    #[cfg(feature = "postgres")]
+    pub(super) shared: tokio::sync::Mutex<SharedUsage>,
 }
 
 impl Allowances {
@@ -48,7 +56,7 @@ impl Allowances {
     }
 
     pub(super) fn in_file(file: CountFile, now: Timestamp) -> Self {
-        let allowances = Self { counts: Backing::File(file), by_name: Mutex::default() };
+        let allowances = Self { counts: Backing::File(file), ..Self::default() };
         allowances.save(now);
         allowances
     }
@@ -70,8 +78,51 @@ impl Allowances {
     pub fn usage(&self, now: Timestamp) -> UsageReport {
         self.counts.update(now, |all| {
             self.exchange(all, now);
-            UsageReport::new(all, now)
+            let others = self.others();
+            match others.is_empty() {
+                true => UsageReport::new(all, now),
+                false => UsageReport::new(&all.plus(&others), now),
+            }
         })
+    }
+
+    /// Raises the counts to those of `stored`, if those are higher. Blocks on file I/O.
+    #[cfg(feature = "postgres")]
+    pub(super) fn raise_to(&self, stored: &UnitCounts, now: Timestamp) {
+        self.counts.update(now, |all| {
+            self.exchange(all, now);
+            all.raise_to(stored);
+            self.exchange(all, now);
+        });
+    }
+
+    /// Saves, and returns the counts that differ from `sent`. Blocks on file I/O.
+    #[cfg(feature = "postgres")]
+    pub(super) fn changed_since(
+        &self,
+        sent: &UnitCounts,
+        now: Timestamp,
+    ) -> Vec<(String, String, Tally)> {
+        self.counts.update(now, |all| {
+            self.exchange(all, now);
+            let changed =
+                all.tallies().filter(|(date, name, tally)| sent.tally(date, name) != *tally);
+            changed.map(|(date, name, tally)| (date.to_owned(), name.to_owned(), tally)).collect()
+        })
+    }
+
+    /// Stores the counts of other machines.
+    #[cfg(feature = "postgres")]
+    pub(super) fn take_over(&self, changed: &[(String, String, Tally)]) {
+        let mut others = self.others();
+        for (date, name, tally) in changed {
+            *others.tally_mut(date, name) = *tally;
+            self.get(name).set_others(date, *tally);
+        }
+    }
+
+    fn others(&self) -> MutexGuard<'_, UnitCounts> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn exchange(&self, all: &mut UnitCounts, now: Timestamp) {

@@ -201,6 +201,13 @@ impl UnitCounts {
         }
     }
 
+    /// The sums of both.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let mut sums = self.clone();
+        sums.apply_changes(&Self::default(), other);
+        sums
+    }
+
     /// Raises each count to that of `other`, if that is higher.
     pub(super) fn raise_to(&mut self, other: &Self) {
         for day in &other.days {

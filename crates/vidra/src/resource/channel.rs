@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::playlist::walk::Walks;
+use super::playlist::walk::{Needed, Walks};
 use super::search;
 use super::video::{self, count_or_hide};
 use crate::cache::{Cached, Parts};
@@ -351,7 +351,7 @@ async fn recent_ids(
     ctx: &Context,
     uploads: &PlaylistId,
 ) -> Result<Option<(Vec<VideoId>, Duration)>> {
-    let mut follower = Walks::follow(services, ctx, uploads);
+    let mut follower = Walks::follow(services, ctx, uploads, Needed::Part);
     let mut ids: Vec<VideoId> = vec![];
     while ids.len() < MAX_IDS {
         match follower.next().await {

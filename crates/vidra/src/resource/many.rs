@@ -12,11 +12,10 @@ use super::gather::MAX_IDS;
 use super::lifetime::Resource;
 use super::lookup::Lookup;
 use super::{Services, wrong_item_error};
-use crate::cache::{Answered, Fetch, Fetched, Key};
+use crate::cache::{Answered, Fetch, Fetched, Key, Runner};
 use crate::context::Context;
 use crate::data_api::call::What;
 use crate::error::Result;
-use crate::transport::BoxFuture;
 
 /// The number of concurrent calls of one list.
 pub(crate) const CALLS_AT_ONCE: usize = 8;
@@ -33,26 +32,35 @@ pub(crate) async fn read<Id, F>(
     resource: Resource,
     ids: &[Id],
     lookup: impl Fn(&Id) -> Lookup,
-    fetch: impl Fn(Arc<Services>, Context, Vec<Id>) -> F + Send + Sync,
+    fetch: impl Fn(Arc<Services>, Context, Vec<Id>) -> F + Clone + Send + Sync + 'static,
 ) -> Result<Vec<Answered>>
 where
-    Id: Clone + Send + Sync,
+    Id: Clone + Send + Sync + 'static,
     F: Future<Output = Vec<Result<Fetched>>> + Send + 'static,
 {
     let keys: Vec<Key> = ids.iter().map(|id| lookup(id).key()).collect();
     let calls = Arc::new(Semaphore::new(CALLS_AT_ONCE));
-    let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
-        let wanted = indices.into_iter().map(|index| ids[index].clone()).collect();
+    let runner = || -> Runner {
+        let (services, ids, fetch) = (Arc::clone(services), ids.to_vec(), fetch.clone());
         let calls = Arc::clone(&calls);
-        let fetched = fetch(Arc::clone(services), ctx, wanted);
-        Box::pin(async move {
-            let _permit = calls.acquire().await;
-            fetched.await
+        Arc::new(move |ctx, indices| {
+            let wanted = indices.into_iter().map(|index| ids[index].clone()).collect();
+            let calls = Arc::clone(&calls);
+            let fetched = fetch(Arc::clone(&services), ctx, wanted);
+            Box::pin(async move {
+                let _permit = calls.acquire().await;
+                fetched.await
+            })
         })
     };
     let is_failing = || services.is_failing(resource);
-    let fetch =
-        Fetch { is_failing: &is_failing, follows_walk: false, per_call: MAX_IDS, run: &run };
+    let fetch = Fetch {
+        is_failing: &is_failing,
+        follows_walk: false,
+        is_shared: true,
+        per_call: MAX_IDS,
+        runner: &runner,
+    };
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 

@@ -31,6 +31,7 @@ use crate::video::{Include, Video};
 
 pub(crate) use entries::{Entries, Entry, EntryList, Start, all_entries};
 pub(crate) use part::first_videos;
+pub(crate) use walk::Needed;
 
 impl PlaylistInfo {
     pub(crate) fn from_wire(id: PlaylistId, playlist: wire::Playlist) -> Self {
@@ -112,7 +113,7 @@ pub(crate) async fn complete(
     ctx: &Context,
     id: &PlaylistId,
 ) -> Result<Cached<Body>> {
-    let mut entries = Entries::new(services, ctx, id).await?;
+    let mut entries = Entries::new(services, ctx, id, Needed::Whole).await?;
     let first = entries.next().await?;
     let has_entries = first.as_ref().is_some_and(|page| !page.is_empty());
 

@@ -1,10 +1,12 @@
 //! A conformance test for implementations of [`Store`].
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{join, join_all};
 
-use super::{Record, Store};
+use super::{BoxFuture, Leases, Record, Store};
 
 /// Keys that have broken stores.
 const ODD_KEYS: &[&str] = &[
@@ -48,6 +50,54 @@ pub async fn check(store: &dyn Store) {
     usage_and_clearing(store).await;
     an_empty_store_has_no_records(store).await;
     a_call_can_be_cancelled(store).await;
+}
+
+/// Tests whether `leases` follows the rules of [`Leases`]. `pause` lets some time pass.
+///
+/// # Panics
+///
+/// Panics if it violates a rule.
+#[doc(hidden)] // Only for the tests of this crate.
+pub async fn check_leases(leases: &dyn Leases, pause: impl Fn() -> BoxFuture<'static, ()>) {
+    let (long, short) = (Duration::from_secs(60), Duration::from_millis(20));
+    for key in ODD_KEYS {
+        let first = leases.take(key, long).await.unwrap().expect("it is free");
+        assert_eq!(leases.take(key, long).await, Ok(None), "{key:?} is taken");
+        assert_eq!(leases.renew(key, first, long).await, Ok(true), "{key:?}");
+        leases.release(key, first).await.unwrap();
+        assert_eq!(leases.renew(key, first, long).await, Ok(false), "{key:?} was released");
+        let second = leases.take(key, long).await.unwrap().expect("it is free again");
+        assert!(second > first, "{key:?}: {first:?}, then {second:?}");
+        // The first holder has no power over the second lease.
+        leases.release(key, first).await.unwrap();
+        assert_eq!(leases.renew(key, first, long).await, Ok(false), "{key:?}");
+        assert_eq!(leases.take(key, long).await, Ok(None), "{key:?}");
+        // A lease expires, and a renewal can also shorten it.
+        assert_eq!(leases.renew(key, second, short).await, Ok(true), "{key:?}");
+        let mut attempts = 0;
+        let third = loop {
+            attempts += 1;
+            assert!(attempts < 2_000, "{key:?} does not expire");
+            pause().await;
+            if let Some(third) = leases.take(key, short).await.unwrap() {
+                break third;
+            }
+        };
+        assert!(third > second, "{key:?}: {second:?}, then {third:?}");
+        leases.release(key, third).await.unwrap();
+    }
+    let keys = ["a", "b\n\"c"].map(str::to_owned);
+    let listening = leases.listen(&keys);
+    // The subscription may begin later. Until then announcements are lost.
+    let heard = listening.heard();
+    let mut heard = std::pin::pin!(heard);
+    let mut attempts = 0;
+    while (&mut heard).now_or_never().is_none() {
+        attempts += 1;
+        assert!(attempts < 2_000, "no announcement is heard");
+        leases.announce(&keys[1..]).await.unwrap();
+        pause().await;
+    }
 }
 
 fn record(body: impl Into<Bytes>) -> Record {

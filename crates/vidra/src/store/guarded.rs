@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
+use futures_util::future::join_all;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Record, Store, StoreError, Usage};
@@ -36,6 +39,8 @@ const BREAKER: BreakerPolicy = BreakerPolicy {
     first_pause: Duration::from_secs(1),
     longest_pause: Duration::from_secs(30),
 };
+/// The key of a probe. No record has it.
+const PROBE: &str = "probe";
 /// The minimum time between two log messages.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
@@ -161,6 +166,18 @@ impl Guarded {
         found
     }
 
+    /// Returns the records under `keys`, in their order, with the time limit of expensive ones. It reads even while the
+    /// breaker is open, because another machine stored them a moment ago.
+    pub(crate) async fn read_announced(&self, keys: &[String]) -> Vec<Option<Record>> {
+        // One by one, because a store may accept only small records in a read of many.
+        let read = keys.iter().map(|key| async move {
+            let pass = self.reads.breaker.admit(Instant::now()).ok();
+            let read = async { self.store.get(key).await };
+            self.observed(&self.reads, pass, EXPENSIVE_READ_TIMEOUT, read).await.ok().flatten()
+        });
+        join_all(read).await
+    }
+
     /// Stores `record` under `key`. A failure is only counted and logged.
     pub async fn put(&self, key: &str, record: &Record) {
         let put = async { self.store.put(key, record).await };
@@ -223,6 +240,46 @@ impl Guarded {
         }
     }
 
+    /// Tries the store again if a breaker admits a probe. Without it, a service that has no requests for the store would
+    /// report its failure forever.
+    pub(crate) fn probe(self: &Arc<Self>) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let now = Instant::now();
+        let pass = |side: &Side| match side.breaker.state(now) {
+            BreakerState::HalfOpen => side.breaker.admit(now).ok(),
+            BreakerState::Open | BreakerState::Closed => None,
+        };
+        let (read, write) = (pass(&self.reads), pass(&self.writes));
+        if read.is_none() && write.is_none() {
+            return;
+        }
+        let guarded = Arc::clone(self);
+        runtime.spawn(async move {
+            if let Some(pass) = read {
+                let read = within(READ_TIMEOUT, async { guarded.store.get(PROBE).await }).await;
+                guarded.record(pass, is_failure(&read));
+            }
+            if let Some(pass) = write {
+                // A full store can still remove records, so a record is written.
+                let write = async {
+                    guarded.store.put(PROBE, &probe_record()).await?;
+                    guarded.store.remove(PROBE).await
+                };
+                let written = within(WRITE_TIMEOUT, write).await;
+                guarded.record(pass, is_failure(&written));
+            }
+        });
+    }
+
+    /// Records the outcome of a call.
+    fn record(&self, pass: Pass, is_failure: bool) {
+        let was_failing = self.is_failing();
+        pass.record(Some(is_failure));
+        if was_failing && !self.is_failing() {
+            tracing::info!("cache store answers again");
+        }
+    }
+
     /// Whether the breaker of reads or of writes is open.
     pub fn is_failing(&self) -> bool {
         self.reads.is_failing() || self.writes.is_failing()
@@ -254,12 +311,10 @@ impl Guarded {
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let outcome = within(limit, call).await;
-        // With a damaged record the store itself works.
-        let failure = outcome.as_ref().err().filter(|error| !matches!(error, StoreError::Corrupt));
         if let Some(pass) = pass {
-            pass.record(Some(failure.is_some()));
+            self.record(pass, is_failure(&outcome));
         }
-        if let Some(error) = failure {
+        if let Some(error) = outcome.as_ref().err().filter(|_| is_failure(&outcome)) {
             side.failures.fetch_add(1, Ordering::Relaxed);
             self.log(error);
         }
@@ -284,6 +339,17 @@ impl fmt::Debug for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded").field("failures", &self.failures()).finish_non_exhaustive()
     }
+}
+
+/// A record that ends at once.
+fn probe_record() -> Record {
+    let (is_refusal, is_cheap, schema) = (false, true, 0);
+    Record { stored_at: 0, keep_until: 1, is_refusal, is_cheap, schema, body: Bytes::new() }
+}
+
+/// Whether the store failed. With a damaged record the store itself works.
+fn is_failure<T>(outcome: &Result<T, StoreError>) -> bool {
+    outcome.as_ref().is_err_and(|error| !matches!(error, StoreError::Corrupt))
 }
 
 /// Runs `call` with a timeout. A panic counts as a failure.

@@ -122,6 +122,17 @@ impl Tiers {
         found
     }
 
+    /// Returns the records of the far store under `keys`, in their order, even if memory has older ones. Another machine
+    /// may have stored them a moment ago.
+    pub(crate) async fn read_announced(&self, keys: &[String], now: u64) -> Vec<Option<Record>> {
+        let Some(far) = &self.far else { return vec![None; keys.len()] };
+        let removals = *self.removals();
+        let records = far.store.read_announced(keys).await.into_iter().zip(keys);
+        let near =
+            |(record, key): (Option<Record>, &String)| self.bring_near(key, record?, now, removals);
+        records.map(near).collect()
+    }
+
     /// Stores `record` under `key`: in memory at once, and in the far store in the background. It
     /// must run inside a runtime.
     pub fn put(&self, key: &str, record: Record) {
@@ -187,6 +198,13 @@ impl Tiers {
         }
     }
 
+    /// Waits until the far store has received the pending writes of `key`.
+    pub(crate) async fn written(&self, key: &str) {
+        if let Some(far) = &self.far {
+            far.writes.written(key).await;
+        }
+    }
+
     /// Waits until the queue of the far store has capacity, but not long: a slow store must not delay
     /// its callers.
     pub(crate) async fn wait_for_capacity(&self) {
@@ -210,9 +228,13 @@ impl Tiers {
         self.far.as_ref().map_or(0, |far| far.writes.dropped())
     }
 
-    /// Whether the far store's circuit breaker is open.
+    /// Whether the far store's circuit breaker is open. If its pause is over, this tries the store again in the background.
     pub fn is_store_failing(&self) -> bool {
-        self.far.as_ref().is_some_and(|far| far.store.is_failing())
+        let is_failing = |far: &Far| {
+            far.store.probe();
+            far.store.is_failing()
+        };
+        self.far.as_ref().is_some_and(is_failing)
     }
 
     /// Copies a record of the far store into memory. It does nothing if memory has a newer record,

@@ -12,7 +12,6 @@ use vidra::{Builder, CacheOutcome, ChannelRef, InProcess, Lookup, PlaylistId, Tr
 use vidra_sim::Simulator;
 
 use crate::sim;
-use crate::store::redis::Server;
 
 /// A platform whose videos have descriptions of 4 KB.
 #[derive(Clone)]
@@ -87,7 +86,7 @@ async fn the_longest_playlist_outlives_the_process_in_a_folder() {
 
 #[tokio::test]
 async fn the_longest_playlist_outlives_the_process_in_redis() {
-    let Some(server) = Server::start(&[]) else { return };
+    let Some(server) = vidra_engines::Redis::start(&[]) else { return };
     let sim = Simulator::new();
     let client = || {
         let store = Redis::new(&server.url()).unwrap();

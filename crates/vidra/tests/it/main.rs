@@ -38,6 +38,7 @@ mod search;
 mod selection;
 #[cfg(feature = "postgres")]
 mod several_machines;
+mod shared_fetches;
 mod sharing;
 mod sim;
 mod store;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{Builder, Pacing};
 use crate::batch::Batches;
 use crate::cache::freshness::FOREVER;
-use crate::cache::{Cache, Limits};
+use crate::cache::{Cache, Limits, SharedFetches};
 use crate::client::Vidra;
 use crate::context::waiters::Urgency;
 use crate::context::{Bill, CacheMode};
@@ -180,6 +180,8 @@ impl Builder {
             SCHEMA,
             self.clock,
         );
+        let leases = self.leases.map(|(leases, timeout)| SharedFetches::new(leases, timeout));
+        let cache = cache.sharing(leases);
         let spool = Spool::new(self.max_answer_memory, self.max_spool, std::env::temp_dir());
         Ok(Vidra {
             services: Arc::new(Services {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::page::EntryPage;
-use super::walk::{Follower, Walks};
+use super::walk::{Follower, Needed, Walks};
 use crate::cache::{CacheOutcome, Cached, Key, Parts, allows_stale};
 use crate::context::{CacheMode, Context};
 use crate::data_api::wire;
@@ -73,6 +73,15 @@ impl EntryList {
         Self { entries, pages }
     }
 
+    /// The pages with their tokens.
+    pub(super) fn to_pages(&self) -> Vec<(String, Arc<Vec<Entry>>)> {
+        let mut rest = self.entries.iter();
+        let pages = self.pages.iter().map(|(token, length)| {
+            (token.clone(), Arc::new(rest.by_ref().take(*length).cloned().collect()))
+        });
+        pages.collect()
+    }
+
     /// The page with this token. `None` if the list had no such page.
     pub(super) fn page(&self, token: &str) -> Option<EntryPage> {
         let index = self.pages.iter().position(|(known, _)| known == token)?;
@@ -89,7 +98,7 @@ pub(crate) async fn all_entries(
     ctx: &Context,
     id: &PlaylistId,
 ) -> Result<(EntryList, Duration)> {
-    let mut follower = Walks::follow(services, ctx, id);
+    let mut follower = Walks::follow(services, ctx, id, Needed::Whole);
     while follower.next().await?.is_some() {}
     Ok((follower.listed(), follower.age()))
 }
@@ -133,7 +142,8 @@ pub(crate) enum Entries {
 }
 
 impl Entries {
-    /// Opens all entries of a playlist.
+    /// Opens all entries of a playlist. A caller that reads them slowly needs only a part at a time: other machines should
+    /// not wait for it.
     ///
     /// # Errors
     ///
@@ -144,6 +154,7 @@ impl Entries {
         services: &Arc<Services>,
         ctx: &Context,
         id: &PlaylistId,
+        needed: Needed,
     ) -> Result<Self> {
         let lookup = Lookup::PlaylistEntries(id.clone());
         let key = lookup.key();
@@ -155,7 +166,8 @@ impl Entries {
             };
         }
         services.cache.take_slot(ctx)?;
-        Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })
+        let follower = Walks::follow(services, ctx, id, needed);
+        Ok(Self::Walked { follower, key })
     }
 
     /// Opens the entries of a playlist for a caller that needs only the first ones. `is_enough` tells whether these are
@@ -199,7 +211,7 @@ impl Entries {
     ) -> Result<Self> {
         let key = Lookup::PlaylistEntries(id.clone()).key();
         services.cache.take_slot(ctx)?;
-        let follower = Walks::follow(services, ctx, id);
+        let follower = Walks::follow(services, ctx, id, Needed::Part);
         if let Err(error) = follower.begin().await {
             let stale = match allows_stale(&error) {
                 true => services.cache.get_any_age(&key, ctx).await,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::entries::{Entry, EntryList};
-use super::walk::Walks;
+use super::walk::{Needed, Walks};
 use crate::cache::Cached;
 use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
@@ -48,7 +48,7 @@ pub(crate) async fn fetch(
     token: &str,
 ) -> Result<(EntryPage, Duration)> {
     if token.is_empty() {
-        let follower = Walks::follow(services, ctx, id);
+        let follower = Walks::follow(services, ctx, id, Needed::Part);
         return Ok((follower.first_page().await?, follower.age()));
     }
     let mut position = Pages::at(call(id), token);

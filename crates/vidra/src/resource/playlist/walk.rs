@@ -1,6 +1,9 @@
 //! Walks through the pages of a playlist. Concurrent operations on the same playlist follow one
 //! walk from its first page, so that each page is fetched once.
 
+mod state;
+mod turn;
+
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,69 +24,29 @@ use crate::ident::PlaylistId;
 use crate::resource::Services;
 use crate::resource::lookup::{self, Lookup};
 use crate::transport::traced;
+use state::{PageRequest, State};
 
-/// The running walks by playlist.
+/// The running walks by playlist, and by the entries that the follower who began it needed.
 #[derive(Default)]
-pub(crate) struct Walks(Mutex<HashMap<PlaylistId, Weak<Walk>>>);
+pub(crate) struct Walks(Mutex<HashMap<(PlaylistId, Needed), Weak<Walk>>>);
 
 /// One walk. It fetches a page on demand of a follower, and ends with its last follower.
 struct Walk {
     key: Key,
     began: Instant,
+    /// Whether it waits for other machines that list the whole playlist.
+    is_shared: bool,
     state: Mutex<State>,
     /// Wakes the followers after a new page or the end of the walk.
     changed: Notify,
     followers: WaiterCount,
 }
 
-struct State {
-    /// The pages so far, each with its token.
-    pages: Vec<(String, Arc<Vec<Entry>>)>,
-    /// YouTube's own count of the entries.
-    reported_total: Option<usize>,
-    /// The time of the first page. All data of the walk are at most this old.
-    listed_at: Option<Instant>,
-    /// `None` while a page is being fetched.
-    position: Option<Pages>,
-    /// The token of the page after `pages`. `None` past the last page.
-    next_token: Option<String>,
-    /// `Some` past the last page, or after an error that concerns all followers.
-    end: Option<Result<()>>,
-    /// The followers that wait for the next page, in order of arrival. The first one pays for it.
-    requests: Vec<PageRequest>,
-    /// The number of the next waiting follower.
-    next: u64,
-    has_panicked: bool,
-}
-
-impl State {
-    fn age(&self) -> Duration {
-        self.listed_at.map_or(Duration::ZERO, |listed_at| listed_at.elapsed())
-    }
-
-    fn listed(&self) -> EntryList {
-        EntryList::from_pages(&self.pages)
-    }
-
-    fn total(&self) -> usize {
-        let listed = self.pages.iter().map(|(_, page)| page.len()).sum();
-        match self.end {
-            Some(Ok(())) => listed,
-            _ => self.reported_total.map_or(listed, |total| listed.max(total)),
-        }
-    }
-
-    fn is_total_known(&self) -> bool {
-        self.reported_total.is_some() || matches!(self.end, Some(Ok(())))
-    }
-}
-
-struct PageRequest {
-    number: u64,
-    ctx: Context,
-    /// An error that concerns this follower only: its budget is exhausted, or its deadline has
-    /// passed.
-    error: Option<Error>,
+/// The entries that a follower needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Needed {
+    Whole,
+    Part,
 }
 
 /// A follower of a walk.
@@ -97,21 +60,30 @@ pub(crate) struct Follower {
 }
 
 impl Walks {
-    /// Follows the walk through a playlist from its first page. A refresh starts a new walk.
-    pub(crate) fn follow(services: &Arc<Services>, ctx: &Context, id: &PlaylistId) -> Follower {
+    /// Follows the walk through a playlist from its first page. A refresh starts a new walk. A caller that needs the whole
+    /// list waits for another machine that lists it. A caller that needs only a part would wait too long, and starts a walk
+    /// of its own.
+    pub(crate) fn follow(
+        services: &Arc<Services>,
+        ctx: &Context,
+        id: &PlaylistId,
+        needed: Needed,
+    ) -> Follower {
         let mut walks = services.walks.lock();
-        let under_way = walks.get(id).and_then(Weak::upgrade);
+        let under_way = |needed| walks.get(&(id.clone(), needed)).and_then(Weak::upgrade);
         // A batch with a slow reader can walk for hours, and its first pages become stale.
         let is_recent = |walk: &Walk| walk.began.elapsed() < services.cache.fetch_time;
         let is_shared = |walk: &Arc<Walk>| {
             ctx.mode != CacheMode::Refresh && !walk.has_ended() && is_recent(walk)
         };
-        let shared = under_way.filter(is_shared);
+        let is_in_time = |walk: &Arc<Walk>| needed == Needed::Whole || !walk.lock().is_waiting;
+        let whole = under_way(Needed::Whole).filter(is_shared).filter(is_in_time);
+        let shared = whole.or_else(|| under_way(Needed::Part).filter(is_shared));
         let has_begun_walk = shared.is_none();
         let walk = shared.unwrap_or_else(|| {
-            let walk = Arc::new(Walk::new(id));
+            let walk = Arc::new(Walk::new(id, needed == Needed::Whole));
             walks.retain(|_, walk| walk.strong_count() > 0);
-            walks.insert(id.clone(), Arc::downgrade(&walk));
+            walks.insert((id.clone(), needed), Arc::downgrade(&walk));
             walk
         });
         drop(walks);
@@ -125,15 +97,15 @@ impl Walks {
         walks.values().filter_map(Weak::upgrade).map(|walk| walk.followers.taken()).sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PlaylistId, Weak<Walk>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(PlaylistId, Needed), Weak<Walk>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Follower {
-    /// Whether this follower started the walk.
+    /// Whether this follower started the walk, and this machine fetches its pages.
     pub(crate) fn has_begun_walk(&self) -> bool {
-        self.has_begun_walk
+        self.has_begun_walk && !self.walk.lock().is_from_another_machine
     }
 
     /// The age of the first page.
@@ -230,7 +202,7 @@ impl Drop for PageRequestGuard<'_> {
 }
 
 impl Walk {
-    fn new(id: &PlaylistId) -> Self {
+    fn new(id: &PlaylistId, is_shared: bool) -> Self {
         let state = State {
             pages: vec![],
             reported_total: None,
@@ -241,10 +213,14 @@ impl Walk {
             requests: vec![],
             next: 0,
             has_panicked: false,
+            turn: None,
+            is_waiting: false,
+            is_from_another_machine: false,
         };
         Self {
             key: Lookup::PlaylistEntries(id.clone()).key(),
             began: Instant::now(),
+            is_shared,
             state: Mutex::new(state),
             changed: Notify::new(),
             followers: WaiterCount::default(),
@@ -304,8 +280,17 @@ impl Walk {
         let (walk, services) = (Arc::clone(self), Arc::clone(services));
         let fetched = Fetched { walk: Arc::clone(self) };
         traced::spawn(async move {
-            let page = position.next::<wire::PlaylistItem>(&services.data_api, &ctx).await;
-            walk.add_page(&services, token, page, position, payer);
+            match walk.turn(&services, &ctx).await {
+                Ok(Some(list)) => walk.take_over(&list.0, list.1),
+                Ok(None) => {
+                    let page = position.next::<wire::PlaylistItem>(&services.data_api, &ctx).await;
+                    walk.add_page(&services, token, page, position, payer);
+                }
+                Err(error) if error.is_for_one_caller() => {
+                    walk.add_page(&services, token, Err(error), position, payer);
+                }
+                Err(error) => walk.fail(error),
+            }
             drop(fetched);
         });
     }
@@ -334,6 +319,7 @@ impl Walk {
                     // This serves other requests. A list that cannot be cached is fetched again.
                     let all = lookup::json(&state.listed());
                     let _ = services.cache.store(&self.key, all, state.age());
+                    self.end_turn(services, &mut state);
                 }
             }
             // Another follower may be able to pay, or may have more time.
@@ -348,6 +334,7 @@ impl Walk {
                 if state.pages.is_empty() {
                     let _ = services.cache.store(&self.key, Err(error.clone()), Duration::ZERO);
                 }
+                self.end_turn(services, &mut state);
                 state.end = Some(Err(error));
             }
         }

@@ -35,6 +35,8 @@ struct Queue {
     /// pending one.
     next: HashMap<Box<str>, Option<Write>>,
     bytes: usize,
+    /// Callers that wait until a key leaves the queue.
+    waiting: HashMap<Box<str>, Vec<oneshot::Sender<()>>>,
 }
 
 enum Write {
@@ -102,6 +104,20 @@ impl Writes {
             }
         }
         queue.bytes = 0;
+    }
+
+    /// Waits until the store has received the pending writes of `key`.
+    pub(super) async fn written(&self, key: &str) {
+        let (sender, written) = oneshot::channel();
+        {
+            let mut queue = self.lock();
+            if !queue.next.contains_key(key) {
+                return;
+            }
+            queue.waiting.entry(key.into()).or_default().push(sender);
+        }
+        // The key left the queue, or this queue ended.
+        let _ = written.await;
     }
 
     /// Waits until the queue is empty.
@@ -175,6 +191,9 @@ impl Writes {
             Some(write) => queue.bytes -= write.bytes(),
             None => {
                 queue.next.remove(key);
+                // A waiter that has left needs no message.
+                let waiting = queue.waiting.remove(key).unwrap_or_default();
+                waiting.into_iter().for_each(|waiting| _ = waiting.send(()));
                 if queue.next.is_empty() {
                     queue.next.shrink_to(64);
                 }
@@ -208,7 +227,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn there_is_capacity_again_when_half_of_the_queue_is_written() {
         let far = Arc::new(Memory::new(1 << 20));
-        let writes = Arc::new(Writes::to(Arc::new(Guarded::new(far as Arc<dyn Store>))));
+        let writes =
+            Arc::new(Writes::to(Arc::new(Guarded::new(Arc::clone(&far) as Arc<dyn Store>))));
         let record = Record {
             stored_at: 0,
             keep_until: u64::MAX,
@@ -224,5 +244,13 @@ mod tests {
         assert!(writes.under_way() <= MAX_WAITING / 2);
         writes.settled().await;
         assert_eq!((writes.under_way(), writes.dropped()), (0, 0));
+        put(1);
+        put(2);
+        assert_eq!(writes.written("1").now_or_never(), None);
+        assert_eq!(writes.written("3").now_or_never(), Some(()), "it is not in the queue");
+        writes.written("1").await;
+        writes.written("2").await;
+        assert!(far.get("1").await.unwrap().is_some() && far.get("2").await.unwrap().is_some());
+        assert!(writes.lock().waiting.is_empty());
     }
 }

@@ -1,99 +1,15 @@
 //! The store in Redis, with a `redis-server` of its own for each test.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-use vidra::store::{Guarded, Memory, Record, Redis, Store, StoreError, Tiers, conformance};
+use tokio::time::sleep;
+use vidra::store::{
+    Guarded, Memory, RatePool, RateUse, Record, Redis, Store, StoreError, Tiers, conformance,
+};
+use vidra_engines::{Redis as Server, RedisCluster, RedisSentinels};
 
-use super::fs::folder;
 use super::{NOW, record};
-
-/// A server on a free port and on a socket, killed on drop.
-pub(crate) struct Server {
-    folder: TempDir,
-    port: u16,
-    arguments: Vec<String>,
-    process: Option<Child>,
-}
-
-impl Server {
-    /// `None` if there is no `redis-server`. Panics then if `VIDRA_REQUIRE_PEERS` is set.
-    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
-        if Command::new("redis-server").arg("--version").output().is_err() {
-            let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
-            assert!(!is_required, "redis-server is missing: scripts/needs --tests installs it");
-            println!("skipped: there is no redis-server");
-            return None;
-        }
-        let mut server = Self {
-            folder: folder(),
-            port: TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port(),
-            arguments: arguments.iter().map(ToString::to_string).collect(),
-            process: None,
-        };
-        server.run();
-        Some(server)
-    }
-
-    fn run(&mut self) {
-        let mut process = Command::new("redis-server")
-            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .args(["--port", &self.port.to_string(), "--unixsocket"])
-            .arg(self.folder.path().join("redis.sock"))
-            .args(&self.arguments)
-            .current_dir(self.folder.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("redis-server starts");
-        let mut lines = BufReader::new(process.stdout.take().expect("its log")).lines();
-        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept")));
-        assert!(is_ready, "redis-server ended");
-        // Drains its output, so that it does not block on a full pipe.
-        std::thread::spawn(move || lines.count());
-        self.process = Some(process);
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            process.kill().expect("it can be killed");
-            process.wait().expect("it ends");
-        }
-    }
-
-    /// Stops or continues the server, to simulate an overloaded machine.
-    fn signal(&self, signal: &str) {
-        let id = self.process.as_ref().expect("it runs").id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    fn socket(&self) -> String {
-        format!("unix://{}", self.folder.path().join("redis.sock").display())
-    }
-
-    async fn query<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
-        let client = redis::Client::open(self.url()).unwrap();
-        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-        let mut request = redis::cmd(command[0]);
-        for argument in &command[1..] {
-            request.arg(*argument);
-        }
-        request.query_async(&mut connection).await.unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
 
 /// Keeps a paused clock from advancing until the sender is dropped: tokio does not advance it while
 /// a blocking task runs.
@@ -111,18 +27,169 @@ async fn get_with_retries(store: &Redis, key: &str) -> Option<Record> {
             Ok(found) => return found,
             Err(error) => assert!(Instant::now() < until, "{error}"),
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test]
 async fn redis_conforms() {
     let Some(server) = Server::start(&[]) else { return };
-    for url in [server.url(), server.socket(), format!("{}/3", server.url())] {
+    let socket = format!("unix://{}", server.socket().display());
+    for url in [server.url(), socket, format!("{}/3", server.url())] {
         let store = Redis::new(&url).unwrap();
         conformance::check(&store).await;
         store.clear().await.unwrap();
+        conformance::check_leases(&store, || Box::pin(sleep(Duration::from_millis(5)))).await;
     }
+}
+
+#[tokio::test]
+async fn machines_share_the_meters_of_callers() {
+    let Some(server) = Server::start(&[]) else { return };
+    let [one, other] = [(); 2].map(|()| Redis::new(&server.url()).unwrap());
+    let highest = Duration::from_secs(600);
+    let used = |caller: &str, seconds: i64| {
+        let added = seconds * 1_000_000;
+        RateUse { caller: caller.to_owned(), added, highest }
+    };
+    let ahead = async |store: &Redis, caller, seconds| {
+        let meters = store.exchange(&[used("nobody", 0), used(caller, seconds)]).await.unwrap();
+        assert_eq!(meters[0], Duration::ZERO);
+        meters[1].as_secs_f64().ceil() as u64
+    };
+    assert_eq!(ahead(&one, "alice", 60).await, 60);
+    assert_eq!(ahead(&other, "alice", 60).await, 120);
+    assert_eq!(ahead(&other, "bob", 60).await, 60);
+    assert_eq!(ahead(&one, "alice", -30).await, 90);
+    assert_eq!(ahead(&one, "alice", 9_000).await, 600, "the highest value");
+    assert_eq!(ahead(&one, "alice", -9_000).await, 0);
+    assert!(!server.command(&["KEYS", "*"]).contains("bob"), "addresses of callers are not stored");
+    assert_eq!(one.machines("one").await, Ok(1));
+    assert_eq!(other.machines("other").await, Ok(2));
+    assert_eq!(one.machines("one").await, Ok(2));
+}
+
+#[tokio::test]
+async fn a_check_names_what_the_operator_has_to_change() {
+    let Some(server) = Server::start(&["--requirepass", "right"]) else { return };
+    let check = async |url: String| match Redis::new(&url).unwrap().check().await {
+        Ok(()) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let host = format!("127.0.0.1:{}", server.port());
+    assert_eq!(check(format!("redis://:right@{host}")).await, "");
+    let wrong = check(format!("redis://:secret@{host}")).await;
+    assert!(wrong.ends_with("wrong user or password") && !wrong.contains("secret"), "{wrong}");
+    assert!(check(format!("redis://{host}")).await.ends_with("wrong user or password"));
+    let rights =
+        ["-a", "right", "--no-auth-warning", "ACL", "SETUSER", "few", "on", ">few", "~x", "+get"];
+    server.command(&rights);
+    let few = check(format!("redis://few:few@{host}")).await;
+    assert!(few.ends_with("may not use the commands or keys of vidra"), "{few}");
+    let no_channel = [
+        "-a",
+        "right",
+        "--no-auth-warning",
+        "ACL",
+        "SETUSER",
+        "silent",
+        "on",
+        ">silent",
+        "resetchannels",
+        "~vidra:*",
+        "+@all",
+    ];
+    server.command(&no_channel);
+    let silent = check(format!("redis://silent:silent@{host}")).await;
+    assert!(silent.ends_with("may not use the commands or keys of vidra"), "{silent}");
+    // The rights that the guide names.
+    let rights = [
+        "-a",
+        "right",
+        "--no-auth-warning",
+        "ACL",
+        "SETUSER",
+        "enough",
+        "on",
+        ">enough",
+        "~vidra:*",
+        "&vidra:*",
+        "+@read",
+        "+@write",
+        "+@connection",
+        "+@scripting",
+        "+@pubsub",
+        "+time",
+        "+cluster|slots",
+    ];
+    server.command(&rights);
+    let enough = Redis::new(&format!("redis://enough:enough@{host}")).unwrap();
+    enough.check().await.unwrap();
+    conformance::check_leases(&enough, || Box::pin(sleep(Duration::from_millis(5)))).await;
+    conformance::check(&enough).await;
+    enough.machines("one").await.unwrap();
+    drop(server);
+    assert_eq!(check(format!("redis://:wrong@{host}")).await, "", "it may start later");
+}
+
+#[tokio::test]
+async fn a_check_of_a_cluster_names_the_cause() {
+    let Some(server) = Server::start(&["--requirepass", "right"]) else { return };
+    let check = async |user: &str| {
+        let url = format!("redis+cluster://{user}127.0.0.1:{}", server.port());
+        Redis::new(&url).unwrap().check().await.unwrap_err().to_string()
+    };
+    let wrong = check(":secret@").await;
+    assert!(wrong.ends_with("wrong user or password"), "{wrong}");
+    assert!(check(":right@").await.ends_with("the server is no node of a cluster"));
+}
+
+/// The long form starts six servers.
+#[tokio::test]
+async fn a_cluster_conforms_and_survives_a_failover() {
+    if std::env::var_os("VIDRA_LONG").is_none() {
+        return;
+    }
+    let Some(mut servers) = RedisCluster::start() else { return };
+    let store = Redis::new(&servers.url()).unwrap();
+    check_group(&store, || servers.fail_over()).await;
+}
+
+/// The long form starts five servers.
+#[tokio::test]
+async fn sentinels_conform_and_name_the_next_server() {
+    if std::env::var_os("VIDRA_LONG").is_none() {
+        return;
+    }
+    let Some(mut servers) = RedisSentinels::start() else { return };
+    let store = Redis::new(&servers.url()).unwrap();
+    check_group(&store, || servers.fail_over()).await;
+}
+
+async fn check_group(store: &Redis, fail_over: impl FnOnce()) {
+    conformance::check(store).await;
+    conformance::check_leases(store, || Box::pin(sleep(Duration::from_millis(5)))).await;
+    store.clear().await.unwrap();
+    let keys: Vec<String> = (0..500).map(|number| format!("video/{number}")).collect();
+    for key in &keys {
+        store.put(key, &record(key)).await.unwrap();
+    }
+    assert_eq!(store.usage().await.unwrap().entries, 500);
+    fail_over();
+    // Replication is asynchronous, so single records may be lost.
+    let mut found = 0;
+    for key in &keys {
+        let read = get_with_retries(store, key).await;
+        assert!(read.is_none() || read == Some(record(key)));
+        found += usize::from(read.is_some());
+    }
+    println!("{found} of 500 records after the failover");
+    assert!(found >= 450, "{found}");
+    store.put("after", &record("after")).await.unwrap();
+    assert_eq!(store.get("after").await, Ok(Some(record("after"))));
+    conformance::check_leases(store, || Box::pin(sleep(Duration::from_millis(5)))).await;
+    store.clear().await.unwrap();
+    assert_eq!(store.usage().await.unwrap().entries, 0);
 }
 
 #[tokio::test]
@@ -130,12 +197,12 @@ async fn records_expire_and_share_the_server_with_others() {
     let Some(server) = Server::start(&[]) else { return };
     let store = Redis::new(&server.url()).unwrap();
     store.put("video/a", &record("here")).await.unwrap();
-    let left: i64 = server.query(&["PTTL", "vidra:1:video/a"]).await;
+    let left: i64 = server.command(&["PTTL", "vidra:1:video/a"]).parse().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
     // A skewed clock does not shorten a lifetime, which is `keep_until - stored_at`.
     let skewed = Record { stored_at: 1000, keep_until: 31_000, ..record("here") };
     store.put("video/b", &skewed).await.unwrap();
-    let left: i64 = server.query(&["PTTL", "vidra:1:video/b"]).await;
+    let left: i64 = server.command(&["PTTL", "vidra:1:video/b"]).parse().unwrap();
     assert!((1..=30_000).contains(&left), "{left}");
     let dead = Record { stored_at: 1000, keep_until: 1000, ..record("here") };
     store.put("video/b", &dead).await.unwrap();
@@ -144,13 +211,12 @@ async fn records_expire_and_share_the_server_with_others() {
     for index in 0..2500 {
         store.put(&format!("{index}"), &record("here")).await.unwrap();
     }
-    let _: () = server.query(&["SET", "vidra:2:video/a", "another layout"]).await;
-    let _: () = server.query(&["SET", "somebody's", "else"]).await;
+    server.command(&["SET", "vidra:2:video/a", "another layout"]);
+    server.command(&["SET", "somebody's", "else"]);
     assert_eq!(store.usage().await.unwrap().entries, 2501);
     store.clear().await.unwrap();
     assert_eq!(store.usage().await.unwrap().entries, 0);
-    let left: u64 = server.query(&["DBSIZE"]).await;
-    assert_eq!(left, 2);
+    assert_eq!(server.command(&["DBSIZE"]), "2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,8 +225,8 @@ async fn damaged_values_and_other_types_are_misses() {
     let Some(server) = Server::start(&[]) else { return };
     let store = Arc::new(Redis::new(&server.url()).unwrap());
     let guarded = Guarded::new(Arc::clone(&store) as Arc<dyn Store>);
-    let _: () = server.query(&["SET", "vidra:1:a", "not a record"]).await;
-    let _: () = server.query(&["LPUSH", "vidra:1:b", "not even text"]).await;
+    server.command(&["SET", "vidra:1:a", "not a record"]);
+    server.command(&["LPUSH", "vidra:1:b", "not even text"]);
     let keys = ["a", "b"].map(str::to_owned);
     assert_eq!(store.get_many(&keys).await, Ok(vec![None, None]));
     for key in &keys {
@@ -233,7 +299,7 @@ async fn a_full_server_can_still_be_read() {
 #[tokio::test]
 async fn errors_and_descriptions_hold_no_password_and_no_key() {
     let Some(server) = Server::start(&["--requirepass", "right"]) else { return };
-    let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
+    let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port());
     let store = Redis::new(&url("right")).unwrap();
     store.put("key", &record("here")).await.unwrap();
     let store = Redis::new(&url("wrong-secret")).unwrap();

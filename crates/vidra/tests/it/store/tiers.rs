@@ -218,3 +218,28 @@ async fn the_faulty_store_of_these_tests_conforms() {
     vidra::store::conformance::check(&store).await;
     assert!(store.usage().await.is_ok());
 }
+
+/// An alert must not fire forever because nobody uses the service.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_works_again_is_noticed_without_requests() {
+    for fault in [StoreFault::Fails, StoreFault::Hangs, StoreFault::FailsToWrite] {
+        let (far, tiers) = tiers(fault);
+        tiers.get("key", NOW).await;
+        tiers.put("key", record("1"));
+        tiers.settled().await;
+        let failures = tiers.failures();
+        for _ in 0..20 {
+            assert!(tiers.is_store_failing(), "{fault:?}");
+            advance(Duration::from_secs(5)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(tiers.failures(), failures, "a probe is no failure of a request");
+        far.set_fault(StoreFault::None);
+        for _ in 0..20 {
+            tiers.is_store_failing();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        assert!(!tiers.is_store_failing(), "{fault:?}");
+        assert_eq!(tiers.usage().await.far.map(|far| far.entries), Some(0));
+    }
+}

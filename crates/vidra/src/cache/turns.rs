@@ -1,0 +1,382 @@
+//! Turns to fetch: of several machines that miss a record, one fetches it, and the others wait for it.
+//!
+//! The machine that fetches holds the lease of the key. It stores the record, releases the lease, and announces the end of
+//! the fetch. If the machine dies, its lease expires, and another machine fetches. A machine that gets no answer about the
+//! lease fetches alone.
+
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::freshness::State;
+use super::{Cache, CacheOutcome, Cached, Key};
+use crate::context::waiters::Waiters;
+use crate::context::{CacheMode, Context, no_waiters};
+use crate::error::Result;
+use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::store::{FencingToken, Leases, Listening, Record, StoreError};
+use step::{Step, Taken, Woken};
+
+/// The time after which the lease of a machine that died expires.
+const LEASE: Duration = Duration::from_secs(2);
+/// How often a machine renews its leases.
+const RENEW_EVERY: Duration = Duration::from_millis(600);
+/// How often a machine that waits tries to take the lease, on average.
+const POLL_EVERY: Duration = Duration::from_millis(250);
+/// The longest time that a lease lasts beyond the fetch, for the write of the record.
+const WRITE_TIME: Duration = Duration::from_secs(1);
+/// How long a machine waits for another one that fetches a single record.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit of a release and of an announcement. Nobody waits for them.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
+/// While the leases do not work, fetches must not wait for them.
+const BREAKER: BreakerPolicy = BreakerPolicy {
+    failures: 5,
+    first_pause: Duration::from_secs(1),
+    longest_pause: Duration::from_secs(10),
+};
+
+/// The leases of fetches that several machines share.
+pub(crate) struct SharedFetches {
+    leases: Arc<dyn Leases>,
+    /// How long a fetch waits for an answer about its lease.
+    timeout: Duration,
+    breaker: Arc<Breaker>,
+    /// The keys whose leases this process holds, and how often. It must not wait for itself.
+    held: Mutex<HashMap<String, usize>>,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    fetched: AtomicU64,
+    waited: AtomicU64,
+    taken_over: AtomicU64,
+    alone: AtomicU64,
+}
+
+/// How this machine shared its fetches with others so far. Each uncached record counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FetchSharing {
+    /// Records that this machine fetched for all.
+    pub fetched: u64,
+    /// Records that another machine fetched.
+    pub waited: u64,
+    /// Fetches that this machine took over from another one. They count as fetched too.
+    pub taken_over: u64,
+    /// Records that this machine fetched without a lease, because there was no answer in time or another machine was too
+    /// slow.
+    pub alone: u64,
+}
+
+impl SharedFetches {
+    pub(crate) fn new(leases: Arc<dyn Leases>, timeout: Duration) -> Self {
+        // Not logged: the store behind it logs that it does not answer.
+        let breaker = Arc::new(Breaker::unlogged(BREAKER, Instant::now()));
+        Self { leases, timeout, breaker, held: Mutex::default(), counts: Counts::default() }
+    }
+
+    pub(crate) fn report(&self) -> FetchSharing {
+        let Counts { fetched, waited, taken_over, alone } = &self.counts;
+        let [fetched, waited, taken_over, alone] =
+            [fetched, waited, taken_over, alone].map(|count| count.load(Ordering::Relaxed));
+        FetchSharing { fetched, waited, taken_over, alone }
+    }
+
+    /// Tries to take the leases of these keys.
+    async fn take(&self, keys: &[String]) -> Vec<Taken> {
+        let Ok(pass) = self.breaker.admit(Instant::now()) else {
+            return vec![Taken::Unknown; keys.len()];
+        };
+        let take = keys.iter().map(|key| timeout(self.timeout, self.leases.take(key, LEASE)));
+        let answers = join_all(take).await;
+        pass.record(Some(answers.iter().any(|answer| !matches!(answer, Ok(Ok(_))))));
+        let taken = answers.into_iter().map(|answer| match answer {
+            Ok(Ok(Some(fence))) => Taken::Ours(fence),
+            Ok(Ok(None)) => Taken::ByAnother,
+            Ok(Err(_)) | Err(_) => Taken::Unknown,
+        });
+        taken.collect()
+    }
+
+    /// Holds leases, and renews them for `longest`.
+    fn hold(
+        self: &Arc<Self>,
+        leases: Vec<(String, Option<FencingToken>)>,
+        longest: Duration,
+    ) -> Turn {
+        let mut all_held = self.held();
+        for (key, _) in leases.iter().filter(|(_, lease)| lease.is_some()) {
+            *all_held.entry(key.clone()).or_default() += 1;
+        }
+        drop(all_held);
+        let (shared, held) = (Arc::clone(self), leases.clone());
+        let until = Instant::now() + longest;
+        let renewing = tokio::spawn(async move {
+            while Instant::now() < until {
+                sleep(RENEW_EVERY).await;
+                // A lease that is lost costs one more fetch of another machine.
+                let _ = timeout(RENEW_EVERY, shared.renew(&held)).await;
+            }
+        });
+        Turn { shared: Arc::clone(self), leases, renewing }
+    }
+
+    fn holds(&self, key: &str) -> bool {
+        self.held().contains_key(key)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn renew(&self, held: &[(String, Option<FencingToken>)]) {
+        let renewals = held.iter().filter_map(|(key, fence)| Some((key, (*fence)?)));
+        join_all(renewals.map(|(key, fence)| self.leases.renew(key, fence, LEASE))).await;
+    }
+
+    /// Releases leases, and announces the end of all fetches. A fetch without a lease is announced too: the answer about its
+    /// lease may be lost, and another machine may wait for it.
+    async fn release(&self, held: Vec<(String, Option<FencingToken>)>) {
+        let Ok(pass) = self.breaker.admit(Instant::now()) else { return };
+        let release = async {
+            let leases = held.iter().filter_map(|(key, fence)| Some((key, (*fence)?)));
+            let released =
+                join_all(leases.map(|(key, fence)| self.leases.release(key, fence))).await;
+            let keys: Vec<String> = held.iter().map(|(key, _)| key.clone()).collect();
+            // Without the announcement the others poll.
+            let _ = self.leases.announce(&keys).await;
+            released.into_iter().collect::<std::result::Result<(), StoreError>>()
+        };
+        let released = timeout(RELEASE_TIMEOUT, release).await;
+        pass.record(Some(!matches!(released, Ok(Ok(())))));
+    }
+}
+
+/// The turn of this machine to fetch some records. It ends when it is dropped.
+pub(crate) struct Turn {
+    shared: Arc<SharedFetches>,
+    leases: Vec<(String, Option<FencingToken>)>,
+    renewing: JoinHandle<()>,
+}
+
+impl Turn {
+    /// Ends the turn when the records are written.
+    pub(crate) fn end_after(self, written: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(async move {
+            let _ = timeout(WRITE_TIME, written).await;
+            drop(self);
+        });
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        let (shared, leases) = (Arc::clone(&self.shared), std::mem::take(&mut self.leases));
+        let mut held = shared.held();
+        for (key, _) in leases.iter().filter(|(_, lease)| lease.is_some()) {
+            if let Entry::Occupied(mut count) = held.entry(key.clone()) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        drop(held);
+        // Outside a runtime the leases expire.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { shared.release(leases).await });
+        }
+    }
+}
+
+/// Keys that wait for a record or for their turn.
+pub(crate) struct Turns<'a> {
+    cache: &'a Cache,
+    shared: Arc<SharedFetches>,
+    waiting: Vec<Waiting>,
+    listening: Listening,
+    /// When it stops waiting for other machines.
+    give_up: Instant,
+}
+
+struct Waiting {
+    index: usize,
+    key: Key,
+    step: Step,
+    has_waited: bool,
+    found: Option<Record>,
+}
+
+/// The result of the wait for one key.
+pub(crate) enum TurnOutcome {
+    /// It is this machine's turn to fetch the record. `None` if this machine shares no fetches.
+    Fetch(Option<Turn>),
+    /// Another machine fetched the record, or nobody waits for it any more.
+    Ended(Result<Cached>),
+}
+
+/// Keys that wait no longer, by their indices.
+pub(crate) struct Ended {
+    /// Records that another machine fetched.
+    pub(crate) found: Vec<(usize, Record)>,
+    /// Records that it is this machine's turn to fetch.
+    pub(crate) ours: Option<(Vec<usize>, Turn)>,
+}
+
+impl Cache {
+    /// Begins to wait for the turns of these keys. Returns `None` if this machine shares no fetches, or if the records are
+    /// never fresh: another machine could not use them.
+    pub(crate) fn turns(&self, keys: Vec<Key>, patience: Duration) -> Option<Turns<'_>> {
+        let shared = Arc::clone(self.shared_fetches.as_ref()?);
+        if keys.iter().any(|key| self.policy(key).life.ttl.is_zero()) {
+            return None;
+        }
+        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
+        // It listens before the first attempt, so that it misses no announcement.
+        let listening = shared.leases.listen(&texts);
+        // The rest of the time is for a fetch of its own.
+        let patience = patience.min(self.fetch_time / 2);
+        let waiting = keys.into_iter().enumerate().map(|(index, key)| {
+            // This process fetches the record already, for example in a fetch that is overdue.
+            let is_own = shared.holds(&key.text);
+            let step = if is_own { Step::Fetch { lease: None } } else { Step::Take };
+            Waiting { index, key, step, has_waited: false, found: None }
+        });
+        let (waiting, give_up) = (waiting.collect(), Instant::now() + patience);
+        Some(Turns { cache: self, shared, waiting, listening, give_up })
+    }
+
+    /// Waits for the record of `key`, or for the turn to fetch it. The fetch may have many pages, so that it waits long.
+    pub(crate) async fn turn(&self, key: &Key, ctx: &Context) -> TurnOutcome {
+        let patience = self.fetch_time;
+        let turns =
+            (ctx.mode != CacheMode::Refresh).then(|| self.turns(vec![key.clone()], patience));
+        let Some(mut turns) = turns.flatten() else { return TurnOutcome::Fetch(None) };
+        let Some(Ended { found, ours }) = turns.next(&ctx.waiters).await else {
+            return TurnOutcome::Ended(Err(no_waiters()));
+        };
+        match (found.into_iter().next(), ours) {
+            (Some((_, record)), _) => {
+                let found = self.with_age(key, record);
+                TurnOutcome::Ended(self.serve(
+                    key,
+                    &found,
+                    CacheOutcome::Coalesced,
+                    &ctx.for_parts(),
+                ))
+            }
+            (None, ours) => TurnOutcome::Fetch(ours.map(|(_, turn)| turn)),
+        }
+    }
+}
+
+impl Turns<'_> {
+    /// Waits for the next keys. `None` after the last, or when the waiters have left.
+    pub(crate) async fn next(&mut self, waiters: &Waiters) -> Option<Ended> {
+        while !self.waiting.is_empty() {
+            self.take().await;
+            self.read().await;
+            if let Some(ended) = self.ended() {
+                return Some(ended);
+            }
+            if self.waiting.iter().any(|waiting| waiting.step != Step::Wait) {
+                continue;
+            }
+            let woken = tokio::select! {
+                biased;
+                () = waiters.gone() => return None,
+                () = self.listening.heard() => Woken::Announced,
+                () = sleep_until(self.give_up) => Woken::TooLong,
+                () = sleep(POLL_EVERY.mul_f64(0.5 + fastrand::f64())) => Woken::Poll,
+            };
+            for waiting in &mut self.waiting {
+                (waiting.step, waiting.has_waited) = (Step::after_wait(woken), true);
+            }
+        }
+        None
+    }
+
+    async fn take(&mut self) {
+        let taking = self.waiting.iter_mut().filter(|waiting| waiting.step == Step::Take);
+        let taking: Vec<_> = taking.collect();
+        if taking.is_empty() {
+            return;
+        }
+        let keys: Vec<String> = taking.iter().map(|waiting| waiting.key.text.clone()).collect();
+        for (waiting, taken) in taking.into_iter().zip(self.shared.take(&keys).await) {
+            waiting.step = Step::after_take(taken);
+        }
+    }
+
+    /// Reads the records that another machine may have stored.
+    async fn read(&mut self) {
+        let cache = self.cache;
+        let reading = self.waiting.iter_mut().filter_map(|waiting| match waiting.step {
+            Step::Read { lease } => Some((waiting, lease)),
+            _ => None,
+        });
+        let reading: Vec<_> = reading.collect();
+        if reading.is_empty() {
+            return;
+        }
+        let keys: Vec<String> = reading.iter().map(|(it, _)| it.key.text.clone()).collect();
+        let records = cache.tiers.read_announced(&keys, cache.clock.now()).await;
+        for ((waiting, lease), record) in reading.into_iter().zip(records) {
+            let found = record.and_then(|record| cache.usable(&waiting.key, record));
+            let fresh = found.filter(|found| found.state() == State::Fresh);
+            waiting.step = Step::after_read(lease, fresh.is_some());
+            waiting.found = fresh.map(|found| found.record);
+        }
+    }
+
+    fn ended(&mut self) -> Option<Ended> {
+        let is_ended =
+            |waiting: &mut Waiting| matches!(waiting.step, Step::Fetch { .. } | Step::End { .. });
+        let ended: Vec<Waiting> = self.waiting.extract_if(.., is_ended).collect();
+        if ended.is_empty() {
+            return None;
+        }
+        let counts = &self.shared.counts;
+        let (mut found, mut ours, mut leases, mut unused) = (vec![], vec![], vec![], vec![]);
+        for Waiting { index, key, step, has_waited, found: record } in ended {
+            match (step, record) {
+                (Step::End { lease }, Some(record)) => {
+                    counts.waited.fetch_add(1, Ordering::Relaxed);
+                    found.push((index, record));
+                    unused.extend(lease.map(|fence| (key.text, Some(fence))));
+                }
+                (Step::Fetch { lease: Some(fence) }, _) => {
+                    counts.fetched.fetch_add(1, Ordering::Relaxed);
+                    counts.taken_over.fetch_add(u64::from(has_waited), Ordering::Relaxed);
+                    ours.push(index);
+                    leases.push((key.text, Some(fence)));
+                }
+                _ => {
+                    counts.alone.fetch_add(1, Ordering::Relaxed);
+                    ours.push(index);
+                    leases.push((key.text, None));
+                }
+            }
+        }
+        if !unused.is_empty() {
+            drop(self.shared.hold(unused, Duration::ZERO));
+        }
+        let longest = self.cache.fetch_time;
+        let ours = (!ours.is_empty()).then(|| (ours, self.shared.hold(leases, longest)));
+        Some(Ended { found, ours })
+    }
+}
