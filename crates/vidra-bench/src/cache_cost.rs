@@ -21,7 +21,7 @@ pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> 
 const QUIET: Setup = Setup { core: None, is_quiet: true, flags: &["--quota-limit", "4000000000"] };
 
 /// Twenty thousand different videos.
-fn ids(upstream: &Upstream) -> io::Result<Vec<String>> {
+pub(crate) fn ids(upstream: &Upstream) -> io::Result<Vec<String>> {
     let service = upstream.service(&QUIET)?;
     let (_, body) = service.get("/api/playlist/PLsize20000/ids")?;
     let body: serde_json::Value = serde_json::from_slice(&body)?;
@@ -31,7 +31,7 @@ fn ids(upstream: &Upstream) -> io::Result<Vec<String>> {
     Ok(ids)
 }
 
-fn path(id: &str) -> String {
+pub(crate) fn path(id: &str) -> String {
     format!("/api/video/{id}")
 }
 
@@ -61,20 +61,20 @@ fn misses(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report)
 }
 
 /// A keep-alive connection with one request at a time.
-struct Caller {
+pub(crate) struct Caller {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Caller {
-    fn connect(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: vec![0; 64 << 10] })
     }
 
     /// Sends a request and returns its duration in microseconds.
-    fn time(&mut self, path: &str, headers: &str) -> io::Result<f64> {
+    pub(crate) fn time(&mut self, path: &str, headers: &str) -> io::Result<f64> {
         let started = Instant::now();
         self.get(path, headers)?;
         Ok(started.elapsed().as_secs_f64() * 1e6)

@@ -11,7 +11,7 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::{Service, Setup};
 use crate::upstream::Upstream;
-use crate::{cache_cost, crowd, hot, jobs, lists, overload, searches, soak};
+use crate::{cache_cost, crowd, hot, jobs, lists, overload, searches, shared, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
@@ -31,6 +31,8 @@ pub(crate) enum Part {
     Jobs,
     /// Searches in a large library, cached answers beside them; runs only if it is named
     Search,
+    /// PostgreSQL and Redis that machines share: misses, hits, outages; runs only if it is named
+    Shared,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
     /// Cached answers beside many large ones; runs only if it is named
@@ -83,6 +85,9 @@ pub(crate) fn run_all(
     }
     if is_selected(Part::Search) {
         searches::measure(&upstream, runs, &mut report)?;
+    }
+    if is_selected(Part::Shared) {
+        shared::measure(&upstream, runs, &mut report)?;
     }
     if is_selected(Part::Load) {
         overload::measure(&upstream, durations.seconds, &mut report)?;

@@ -125,17 +125,17 @@ fn compare(
 
 /// A server and the request that it gets.
 #[derive(Clone, Copy)]
-struct Server<'a> {
-    process: &'a Process,
-    address: SocketAddr,
-    path: &'a str,
-    header: &'a str,
-    status: u16,
+pub(crate) struct Server<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) address: SocketAddr,
+    pub(crate) path: &'a str,
+    pub(crate) header: &'a str,
+    pub(crate) status: u16,
 }
 
 impl Server<'_> {
     /// The CPU seconds that the server needs for this number of requests.
-    fn cpu(&self, requests: usize) -> io::Result<f64> {
+    pub(crate) fn cpu(&self, requests: usize) -> io::Result<f64> {
         let before = self.process.cpu()?;
         let header = self.header.to_owned();
         let args = load::Args { address: self.address, connections: CONNECTIONS, requests, header };
@@ -154,6 +154,6 @@ fn read(answer: &[u8]) -> io::Result<(usize, String)> {
 }
 
 /// The speed of `own` relative to `other`, run by run, from their CPU times.
-fn ratios(other: &[f64], own: &[f64]) -> Vec<f64> {
+pub(crate) fn ratios(other: &[f64], own: &[f64]) -> Vec<f64> {
     other.iter().zip(own).map(|(other, own)| other / own).collect()
 }

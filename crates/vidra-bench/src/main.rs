@@ -10,6 +10,7 @@
 //! - `soak`: a long mixture of requests at a steady rate, with faults
 //! - `crowd`: cached answers beside many large ones
 //! - `jobs`: jobs of the service, and cached answers beside them
+//! - `shared`: the cost of PostgreSQL and Redis that machines share
 //! - `searches`: searches in a large library, and cached answers beside them
 //! - `cached`: cached answers at a steady rate, alone and beside other work
 //! - `overload`: three times the capacity over 2,000 connections
@@ -41,6 +42,7 @@ mod process;
 mod report;
 mod searches;
 mod service;
+mod shared;
 mod soak;
 mod upstream;
 
@@ -87,7 +89,7 @@ enum Role {
 fn main() -> ExitCode {
     let Args { runs, only, seconds, minutes, role } = Args::parse();
     let is_selected = |part| match part {
-        Part::Search | Part::Load | Part::Crowd | Part::Soak => only == Some(part),
+        Part::Search | Part::Shared | Part::Load | Part::Crowd | Part::Soak => only == Some(part),
         _ => only.is_none_or(|only| only == part),
     };
     let durations = cases::Durations { seconds, minutes };
