@@ -214,22 +214,17 @@ impl Common {
     }
 
     fn open(&self) -> Result<CommandContext, Failure> {
-        self.open_with(|is_quiet| Service::open(&self.service, is_quiet))
+        let output = Output::new(&self.output)?;
+        let service = Service::open(&self.service, output.is_quiet())?;
+        Ok(CommandContext { service, output, fields: self.output.fields().map(str::to_owned) })
     }
 
     /// Opens a service with jobs.
-    fn open_with_library(&self, database: &DatabaseArgs) -> Result<CommandContext, Failure> {
-        self.open_with(|is_quiet| Service::open_with_library(&self.service, database, is_quiet))
-    }
-
-    fn open_with(
-        &self,
-        service: impl FnOnce(bool) -> Result<Service, Failure>,
-    ) -> Result<CommandContext, Failure> {
+    async fn open_with_library(&self, database: &DatabaseArgs) -> Result<CommandContext, Failure> {
         let output = Output::new(&self.output)?;
-        let fields = self.output.fields().map(str::to_owned);
-        let service = service(output.is_quiet())?;
-        Ok(CommandContext { service, output, fields })
+        let service =
+            Service::open_with_library(&self.service, database, output.is_quiet()).await?;
+        Ok(CommandContext { service, output, fields: self.output.fields().map(str::to_owned) })
     }
 
     /// Sends one request and prints the answer.

@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::json;
 use vidra::format::span;
 use vidra::{Reason, VideoId};
-use vidra_library::{Check, Library, Stats};
+use vidra_library::{Check, Stats};
 
 use crate::cache_args::StoreLocation;
-use crate::database::{self, DatabaseArgs};
+use crate::database::{self, DatabaseArgs, OpenLibrary};
 use crate::failure::{Exit, Failure, print_error};
 use crate::progress::Progress;
 use crate::runtime::runtime;
@@ -102,35 +102,15 @@ pub(crate) struct LibraryArgs {
     demo: bool,
 }
 
-/// An open library file.
-struct OpenFile {
-    library: Library,
-    path: PathBuf,
-}
-
 impl LibraryArgs {
-    /// Opens an existing file.
-    fn open(&self) -> Result<OpenFile, Failure> {
-        let path = self.path()?;
-        database::require(&path)?;
-        Ok(OpenFile { library: database::open(&path)?, path })
+    /// Opens an existing library.
+    async fn open(&self) -> Result<OpenLibrary, Failure> {
+        self.database.place(self.state_dir.as_deref(), self.demo)?.require()?.open().await
     }
 
-    /// Opens the file, and creates it if necessary.
-    fn open_or_create(&self) -> Result<OpenFile, Failure> {
-        let path = self.path()?;
-        Ok(OpenFile { library: database::open(&path)?, path })
-    }
-
-    fn path(&self) -> Result<PathBuf, Failure> {
-        self.database.path(self.state_dir.as_deref(), self.demo)
-    }
-}
-
-impl OpenFile {
-    /// The result of an operation, whose failure names the file.
-    fn done<T>(&self, result: vidra::Result<T>) -> Result<T, Failure> {
-        result.map_err(|error| database::failure(&self.path, &error))
+    /// Opens the library, and creates it if necessary.
+    async fn open_or_create(&self) -> Result<OpenLibrary, Failure> {
+        self.database.place(self.state_dir.as_deref(), self.demo)?.open().await
     }
 }
 
@@ -138,23 +118,25 @@ impl OpenFile {
 pub(crate) fn run(command: &LibraryCommand) -> Result<(), Failure> {
     runtime()?.block_on(async {
         match command {
-            LibraryCommand::Stats { file, json } => stats(&file.open()?, *json).await,
+            LibraryCommand::Stats { file, json } => stats(&file.open().await?, *json).await,
             LibraryCommand::Check { file, repair, json } => {
-                check(&file.open()?, *repair, *json).await
+                check(&file.open().await?, *repair, *json).await
             }
-            LibraryCommand::Backup { to, file } => backup(&file.open()?, to).await,
-            LibraryCommand::Export { to, file } => export(&file.open()?, to.as_deref()).await,
-            LibraryCommand::Import { from, file } => import(&file.open_or_create()?, from).await,
+            LibraryCommand::Backup { to, file } => backup(&file.open().await?, to).await,
+            LibraryCommand::Export { to, file } => export(&file.open().await?, to.as_deref()).await,
+            LibraryCommand::Import { from, file } => {
+                import(&file.open_or_create().await?, from).await
+            }
             LibraryCommand::Forget { videos, file, cache } => {
-                forget(&file.open()?, videos, cache.as_ref(), file.demo).await
+                forget(&file.open().await?, videos, cache.as_ref(), file.demo).await
             }
-            LibraryCommand::Reindex { file } => reindex(&file.open()?).await,
-            LibraryCommand::Vacuum { file } => vacuum(&file.open()?).await,
+            LibraryCommand::Reindex { file } => reindex(&file.open().await?).await,
+            LibraryCommand::Vacuum { file } => vacuum(&file.open().await?).await,
         }
     })
 }
 
-async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
+async fn stats(file: &OpenLibrary, as_json: bool) -> Result<(), Failure> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Answer {
@@ -164,7 +146,7 @@ async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
         path: String,
     }
     let stats = file.done(file.library.stats().await)?;
-    let (file_bytes, path) = (file.library.file_bytes().await, file.path.display().to_string());
+    let (file_bytes, path) = (file.library.file_bytes().await, file.shown.clone());
     if as_json {
         return print_json(&Answer { stats, file_bytes, path });
     }
@@ -182,13 +164,13 @@ async fn stats(file: &OpenFile, as_json: bool) -> Result<(), Failure> {
     ))
 }
 
-async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failure> {
+async fn check(file: &OpenLibrary, repair: bool, as_json: bool) -> Result<(), Failure> {
     let checked = file.library.check(repair).await;
     if let Err(error) = &checked
         && error.reason() == Reason::LibraryDamaged
     {
         // The file itself, not a single transcript.
-        print_error(&format!("{}: the file is damaged; restore a backup", file.path.display()));
+        print_error(&format!("{}: the file is damaged; restore a backup", file.shown));
         return Err(Failure::Reported(Exit::Missing));
     }
     let check = file.done(checked)?;
@@ -219,13 +201,16 @@ async fn check(file: &OpenFile, repair: bool, as_json: bool) -> Result<(), Failu
     if is_good { Ok(()) } else { Err(Failure::Reported(Exit::Missing)) }
 }
 
-async fn backup(file: &OpenFile, to: &Path) -> Result<(), Failure> {
+async fn backup(file: &OpenLibrary, to: &Path) -> Result<(), Failure> {
     refuse_existing(to)?;
-    file.library.backup(to).await.map_err(|error| database::failure(to, &error))?;
+    file.library
+        .backup(to)
+        .await
+        .map_err(|error| database::failure(&to.display().to_string(), &error))?;
     print(&format!("copied to {}\n", to.display()))
 }
 
-async fn export(file: &OpenFile, to: Option<&Path>) -> Result<(), Failure> {
+async fn export(file: &OpenLibrary, to: Option<&Path>) -> Result<(), Failure> {
     let Some(to) = to else { return export_to(file, &mut io::stdout().lock()).await };
     refuse_existing(to)?;
     // It gets its name once it is complete.
@@ -242,7 +227,7 @@ async fn export(file: &OpenFile, to: Option<&Path>) -> Result<(), Failure> {
     named.inspect_err(|_| drop(std::fs::remove_file(&part)))
 }
 
-async fn export_to(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
+async fn export_to(file: &OpenLibrary, out: &mut dyn Write) -> Result<(), Failure> {
     let mut out = BufWriter::new(out);
     let (mut after, mut count) = (0, 0);
     loop {
@@ -264,7 +249,7 @@ async fn export_to(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> 
 /// How many lines one transaction stores.
 const LINES: usize = 200;
 
-async fn import(file: &OpenFile, from: &Path) -> Result<(), Failure> {
+async fn import(file: &OpenLibrary, from: &Path) -> Result<(), Failure> {
     let input: Box<dyn BufRead> = match from == Path::new("-") {
         true => Box::new(BufReader::new(io::stdin())),
         false => {
@@ -282,14 +267,16 @@ async fn import(file: &OpenFile, from: &Path) -> Result<(), Failure> {
         }
         let stored = file.library.import(&read, count).await;
         let before = format!("the first {count} lines are stored");
-        added += stored.map_err(|error| database::failure(from, &error).with_hint(&before))?;
+        added += stored.map_err(|error| {
+            database::failure(&from.display().to_string(), &error).with_hint(&before)
+        })?;
         count += read.len();
     }
     print(&format!("{count} transcripts, {added} new\n"))
 }
 
 async fn forget(
-    file: &OpenFile,
+    file: &OpenLibrary,
     videos: &[VideoId],
     cache: Option<&StoreLocation>,
     demo: bool,
@@ -317,7 +304,7 @@ async fn forget(
     Ok(())
 }
 
-async fn reindex(file: &OpenFile) -> Result<(), Failure> {
+async fn reindex(file: &OpenLibrary) -> Result<(), Failure> {
     let all = file.done(file.library.stats().await)?.transcripts;
     let progress = Progress::new(Some(all), false);
     let indexed = file.library.reindex(|done| progress.set(done, all, String::new())).await;
@@ -325,7 +312,7 @@ async fn reindex(file: &OpenFile) -> Result<(), Failure> {
     print(&format!("indexed {} transcripts\n", file.done(indexed)?))
 }
 
-async fn vacuum(file: &OpenFile) -> Result<(), Failure> {
+async fn vacuum(file: &OpenLibrary) -> Result<(), Failure> {
     let before = file.library.file_bytes().await;
     file.done(file.library.vacuum().await)?;
     print(&format!("{before} bytes before, {} now\n", file.library.file_bytes().await))

@@ -14,13 +14,14 @@ use clap::builder::FalseyValueParser;
 use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use vidra::{Database, Reason};
+use vidra::Database;
 use vidra_server::{App, Config, Example, Limits, Reloads, Serving, Tls};
 use vidra_sim::Kind;
 
 use crate::cache_args::StoreLocation;
 use crate::callers::{CallerArgs, Callers};
 use crate::client::{ClientArgs, SETTLE, builder, state_dir};
+use crate::database::unusable_database;
 use crate::failure::{Exit, Failure, described};
 use crate::log::Log;
 use crate::open_files;
@@ -133,7 +134,6 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let mut callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
     let webhooks = args.webhooks.open()?;
-    let library = args.library.open(state_dir.as_deref(), &args.client)?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
     if let Some(redis) = args.client.cache.redis()? {
@@ -143,12 +143,16 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     if let Some(redis) = args.client.cache.separate_redis()? {
         callers.rules.shared_rates = Some(redis);
     }
+    let mut database = None;
     if let Some(url) = args.library.shared_database() {
-        let database = runtime.block_on(Database::connect(url));
-        let database = database.map_err(|error| unusable_database(&error))?;
-        builder = builder.database(&database);
-        callers.share(database, state_dir.as_deref());
+        let connected = runtime.block_on(Database::connect(url));
+        let shared = connected.map_err(|error| unusable_database(&error))?;
+        builder = builder.database(&shared);
+        callers.share(shared.clone(), state_dir.as_deref());
+        database = Some(shared);
     }
+    let library = args.library.open(state_dir.as_deref(), &args.client, database.as_ref());
+    let library = runtime.block_on(library)?;
     if let Some(fetched) = library.as_ref().and_then(|it| it.fetched.as_ref()) {
         builder = builder.on_transcript(fetched.observer());
     }
@@ -220,15 +224,6 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     // A blocking thread that hangs must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
-}
-
-/// A database that is not there yet may be there later, so that a supervisor should try again.
-fn unusable_database(error: &vidra::Error) -> Failure {
-    let message = format!("--database: {}", described(error));
-    match error.reason() {
-        Reason::DatabaseUnavailable => Failure::Message(Exit::Network, message),
-        _ => Failure::usage(&*message),
-    }
 }
 
 /// The configuration of the service.

@@ -22,10 +22,10 @@ use vidra_library::Library;
 use vidra_server::{App, Config, LibraryConfig, LibraryFile};
 
 use crate::cache_args::StoreLocation;
-use crate::client::{SETTLE, client};
+use crate::client::{SETTLE, builder};
 use crate::cost::Spending;
-use crate::database::DatabaseArgs;
-use crate::failure::{Exit, Failure, Refused, exit_code};
+use crate::database::{DatabaseArgs, OpenLibrary};
+use crate::failure::{Exit, Failure, Refused, described, exit_code};
 use crate::values::{Secret, http_url};
 
 pub(crate) use args::{ServiceArgs, TokenArgs};
@@ -76,8 +76,8 @@ impl Service {
     }
 
     /// The service with jobs that the flags and the environment select: a remote one, or one in this process on a
-    /// library file.
-    pub(crate) fn open_with_library(
+    /// library.
+    pub(crate) async fn open_with_library(
         args: &ServiceArgs,
         database: &DatabaseArgs,
         is_quiet: bool,
@@ -85,7 +85,7 @@ impl Service {
         let service = match args.server()? {
             Some(server) => Self::remote_of(&server, args, is_quiet)?,
             None => {
-                let library = database.open(&args.client)?;
+                let library = database.open(&args.client).await?;
                 Self::in_process(args, is_quiet, Some(library))?
             }
         };
@@ -103,10 +103,16 @@ impl Service {
     fn in_process(
         args: &ServiceArgs,
         is_quiet: bool,
-        library: Option<Library>,
+        library: Option<OpenLibrary>,
     ) -> Result<Self, Failure> {
         let store = StoreLocation::user_default(args.client.is_youtube());
-        let vidra = client(&args.client, &store)?;
+        let mut builder = builder(&args.client, &store)?;
+        if let Some(database) = library.as_ref().and_then(|it| it.database.as_ref()) {
+            // The service of the same database spends the same quota.
+            builder = builder.database(database);
+        }
+        let vidra = builder.build().map_err(|error| described(&error))?;
+        let library = library.map(|it| it.library);
         // Without a cache of responses: a command sends each request once.
         let mut config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
         if let Some(library) = &library {

@@ -9,7 +9,7 @@ mod search;
 
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -19,7 +19,7 @@ use vidra::{Reason, Result};
 
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource, VideoState};
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
-use crate::store::{Database, Health, ProcessLock, jobs, processes};
+use crate::store::{Database, Health, ProcessLock, Relay, processes};
 use notify::Changes;
 
 /// A library file: jobs, collections and transcripts. It is cheap to clone.
@@ -199,6 +199,38 @@ impl Library {
         Ok(Self::new(Database::open(path, limits.file_bytes)?, clock, limits))
     }
 
+    /// Opens the library in a PostgreSQL database, and creates its tables if necessary. The processes of several machines
+    /// can use it at the same time.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::DatabaseUnavailable`] if the server does not answer, or if a newer release made the tables.
+    pub async fn open_in_postgres(database: &vidra::Database, limits: Limits) -> Result<Self> {
+        Self::open_in_postgres_with_clock(database, limits, Arc::new(SystemClock)).await
+    }
+
+    /// Opens the library in a PostgreSQL database with another clock than the machine's.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Library::open_in_postgres`].
+    pub async fn open_in_postgres_with_clock(
+        database: &vidra::Database,
+        limits: Limits,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        Ok(Self::new(Database::in_postgres(database, limits.file_bytes).await?, clock, limits))
+    }
+
+    /// The library for a process that uses it alone, so that it seldom looks for changes of others. For tests, whose clock
+    /// jumps.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn alone(self) -> Self {
+        self.inner.database.set_alone();
+        self
+    }
+
     /// A library in memory. It runs everything on the calling thread, for tests and simulations.
     ///
     /// # Errors
@@ -209,15 +241,14 @@ impl Library {
     }
 
     fn new(database: Database, clock: Arc<dyn Clock>, limits: Limits) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                database,
-                clock,
-                changes: Changes::default(),
-                limits,
-                searches: Arc::default(),
-            }),
+        let relay = database.relay();
+        let changes = Changes::new(relay.as_ref().map(|it| it.outgoing.clone()));
+        let searches = Arc::default();
+        let inner = Arc::new(Inner { database, clock, changes, limits, searches });
+        if let Some(relay) = relay {
+            tokio::spawn(hear_others(Arc::downgrade(&inner), relay));
         }
+        Self { inner }
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -261,22 +292,20 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`].
     pub async fn has_worker(&self, id: JobId) -> Result<bool> {
-        let Some(locks) = self.inner.database.locks() else { return Ok(false) };
-        let processes = self.inner.database.read(processes::processes).await?;
-        Ok(processes.into_iter().any(|number| locks.runs(number, id)))
+        self.inner.database.has_worker(id).await
     }
 
     /// Registers this process as a worker of the file, for these jobs or for all.
-    pub(crate) async fn register(&self, only: &[JobId]) -> Result<(i64, Option<ProcessLock>)> {
-        let (now, only) = (self.now(), only.to_vec());
-        let locks = self.inner.database.locks().cloned();
-        let register = move |connection: &Connection| {
-            let number = processes::add_process(connection, now).map_err(jobs::error)?;
-            // Before the commit: a process without a lock counts as ended.
-            let lock = locks.map(|locks| locks.process(number, &only)).transpose()?;
-            Ok((number, lock))
-        };
-        self.inner.database.try_write(register).await
+    pub(crate) async fn register(&self, only: &[JobId]) -> Result<(i64, ProcessLock)> {
+        self.inner.database.register(only, self.now()).await
+    }
+}
+
+/// Announces the changes of other machines until the library is dropped.
+async fn hear_others(library: Weak<Inner>, mut relay: Relay) {
+    while let Some(news) = relay.next().await {
+        let Some(library) = library.upgrade() else { return };
+        library.changes.hear(news);
     }
 }
 

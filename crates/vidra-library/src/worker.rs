@@ -110,10 +110,10 @@ impl Worker {
 
     /// Runs these jobs until `stop` resolves. All jobs if there are none.
     async fn run_jobs(&self, only: &[JobId], stop: impl Future<Output = ()>) -> Result<()> {
-        let (process, _lock) = self.library.register(only).await?;
+        let (process, lock) = self.library.register(only).await?;
         let pace = background_pace(&self.vidra);
         self.library.database().write(move |it| eta::set_pace(it, pace)).await?;
-        let mut session = Session::new(self, only, process).await;
+        let mut session = Session::new(self, only, process, lock).await;
         let mut stop = std::pin::pin!(stop);
         let mut egress = self.vidra.egress_changes();
         let mut indexing = std::pin::pin!(self.complete_index().fuse());

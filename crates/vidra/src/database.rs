@@ -4,22 +4,28 @@ mod connect;
 mod listen;
 mod migrate;
 mod outage;
+mod sessions;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 use tokio_postgres::{Config, Transaction};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, Reason, Result};
 use crate::transport::BoxFuture;
 use outage::Outage;
+pub use sessions::Sessions;
 
 /// The time limit of a transaction, with the wait for a connection. A request must not hang with the database.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The most connections of one machine. Transactions take a few milliseconds.
+const CONNECTIONS: usize = 8;
 
 /// The PostgreSQL database that several machines share. Clones share its connections.
 ///
@@ -29,16 +35,28 @@ const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Database(Arc<Inner>);
 
 struct Inner {
+    config: Config,
+    tls: MakeRustlsConnect,
     pool: Pool,
     outage: Outage,
     notified: Notified,
+    /// Ends the task that listens when it is dropped.
+    _alive: watch::Sender<()>,
 }
 
 /// The number of notifications so far, and of new connections that may have missed some, by topic.
-#[derive(Default)]
 struct Notified {
     quota: watch::Sender<u64>,
     egress: watch::Sender<u64>,
+    /// The payloads of all others.
+    others: broadcast::Sender<String>,
+}
+
+impl Default for Notified {
+    fn default() -> Self {
+        let others = broadcast::channel(sessions::MESSAGES).0;
+        Self { quota: watch::Sender::default(), egress: watch::Sender::default(), others }
+    }
 }
 
 /// The subject of a notification.
@@ -89,11 +107,18 @@ impl Database {
     pub async fn connect(url: &str) -> Result<Self> {
         let config = connect::config(url)?;
         let tls = connect::tls()?;
-        migrate::migrate(&config, &tls).await?;
-        let pool = connect::pool(&config, &tls)?;
-        let notified = Notified::default();
-        let database = Self(Arc::new(Inner { pool, outage: Outage::default(), notified }));
-        listen::spawn(Arc::downgrade(&database.0), config, tls);
+        migrate::migrate(&config, &tls, "vidra", &migrate::MIGRATIONS).await?;
+        let pool = connect::pool(&config, &tls, CONNECTIONS)?;
+        let (_alive, dropped) = watch::channel(());
+        let database = Self(Arc::new(Inner {
+            config: config.clone(),
+            tls: tls.clone(),
+            pool,
+            outage: Outage::default(),
+            notified: Notified::default(),
+            _alive,
+        }));
+        listen::spawn(Arc::downgrade(&database.0), dropped, config, tls);
         Ok(database)
     }
 

@@ -245,6 +245,9 @@ pub use {
 
 #[cfg(feature = "postgres")]
 pub use database::Database;
+#[doc(hidden)]
+#[cfg(feature = "postgres")]
+pub use database::Sessions;
 
 #[cfg(feature = "client")]
 pub use {

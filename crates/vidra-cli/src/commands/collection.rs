@@ -55,14 +55,14 @@ pub(crate) struct CollectionCommon {
 }
 
 impl CollectionCommon {
-    fn open(&self) -> Result<CommandContext, Failure> {
-        self.common.open_with_library(&self.database)
+    async fn open(&self) -> Result<CommandContext, Failure> {
+        self.common.open_with_library(&self.database).await
     }
 
     /// Opens the service for a command whose answer is no list.
-    fn open_for_one(&self) -> Result<CommandContext, Failure> {
+    async fn open_for_one(&self) -> Result<CommandContext, Failure> {
         self.common.reject_list_flags("--jq, or vidra collection list")?;
-        self.open()
+        self.open().await
     }
 }
 
@@ -219,7 +219,7 @@ impl AddArgs {
 
 async fn add(args: &AddArgs) -> Result<(), Failure> {
     let request = args.request()?;
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let done = answer(&mut context, &request).await;
     if done.is_ok() && context.service.library().is_some() {
         let name = &args.named.name;
@@ -237,7 +237,7 @@ async fn answer(context: &mut CommandContext, request: &RestRequest) -> Result<(
 }
 
 async fn list(args: &ListArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
+    let mut context = args.common.open().await?;
     let request = RestRequest::get("collections");
     let (wanted, ids) = (Wanted::new(Kind::NoId, 0), [String::new()]);
     let shown = collections::collections;
@@ -249,11 +249,11 @@ async fn show(args: &ShowArgs) -> Result<(), Failure> {
         if args.part.is_given() {
             return Err(Failure::usage("--limit, --all and --cursor need --videos"));
         }
-        let mut context = args.common.open_for_one()?;
+        let mut context = args.common.open_for_one().await?;
         let done = answer(&mut context, &args.named.request(None)).await;
         return context.end(done).await;
     }
-    let mut context = args.common.open()?;
+    let mut context = args.common.open().await?;
     let videos = args
         .named
         .request(Some("videos"))
@@ -265,7 +265,7 @@ async fn show(args: &ShowArgs) -> Result<(), Failure> {
 }
 
 async fn sync(args: &SyncArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     if args.detach && context.service.library().is_some() {
         return Err(Failure::usage(
             "--detach needs a running service, which works on the sync: --server URL (vidra serve)",
@@ -288,14 +288,14 @@ async fn run_sync(args: &SyncArgs, context: &mut CommandContext) -> Result<(), F
 }
 
 async fn change(args: &NameArgs, verb: &str) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let request = args.named.request(Some(verb)).method(Method::POST);
     let done = answer(&mut context, &request).await;
     context.end(done).await
 }
 
 async fn remove(args: &NameArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let name = &args.named.name;
     let done = async {
         context.service.fetch(&args.named.request(None).method(Method::DELETE)).await?;

@@ -147,14 +147,14 @@ pub(super) async fn run(command: &JobCommand) -> Result<(), Failure> {
 }
 
 impl JobCommon {
-    fn open(&self) -> Result<CommandContext, Failure> {
-        self.common.open_with_library(&self.database)
+    async fn open(&self) -> Result<CommandContext, Failure> {
+        self.common.open_with_library(&self.database).await
     }
 
     /// Opens the service for a command whose answer is no list.
-    fn open_for_one(&self) -> Result<CommandContext, Failure> {
+    async fn open_for_one(&self) -> Result<CommandContext, Failure> {
         self.common.reject_list_flags("--jq, or vidra job list")?;
-        self.open()
+        self.open().await
     }
 }
 
@@ -210,7 +210,7 @@ struct Id {
 }
 
 async fn list(args: &ListArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
+    let mut context = args.common.open().await?;
     let request = RestRequest::get("jobs").parameter("state", args.state.as_ref());
     let wanted = Wanted::new(Kind::NoId, 0);
     let ids = [String::new()];
@@ -222,11 +222,11 @@ async fn show(args: &ShowArgs) -> Result<(), Failure> {
         if args.part.is_given() {
             return Err(Failure::usage("--limit, --all and --cursor need --items"));
         }
-        let mut context = args.common.open_for_one()?;
+        let mut context = args.common.open_for_one().await?;
         let done = answer(&mut context, &args.id, request).await;
         return context.end(done.map(drop)).await;
     }
-    let mut context = args.common.open()?;
+    let mut context = args.common.open().await?;
     let id = find(&context.service, &args.id).await?;
     let items = request(&id)
         .segment("items")
@@ -249,7 +249,7 @@ async fn answer(
 }
 
 async fn change(args: &JobArgs, verb: &str) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let post = |id: &str| request(id).segment(verb).method(Method::POST);
     let done = answer(&mut context, &args.id, post).await;
     let done = note_idle(&context, done).await;
@@ -257,7 +257,7 @@ async fn change(args: &JobArgs, verb: &str) -> Result<(), Failure> {
 }
 
 async fn retry(args: &RetryArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let codes: Vec<&str> = args.reason.iter().map(|reason| reason.code()).collect();
     let body = if codes.is_empty() { json!({}) } else { json!({ "reasons": codes }) };
     let post = |id: &str| request(id).segment("retry").post(body);
@@ -279,7 +279,7 @@ async fn note_idle(context: &CommandContext, job: Result<JobView, Failure>) -> R
 }
 
 async fn delete(args: &JobArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let done = async {
         let id = find(&context.service, &args.id).await?;
         context.service.fetch(&request(&id).method(Method::DELETE)).await?;

@@ -97,7 +97,7 @@ pub(super) async fn open(
     common: &Common,
     database: &DatabaseArgs,
 ) -> Result<CommandContext, Failure> {
-    let context = common.open_with_library(database)?;
+    let context = common.open_with_library(database).await?;
     if let Some((library, _)) = context.service.library() {
         let mut is_first = true;
         let indexed = library.complete_index(|_| {

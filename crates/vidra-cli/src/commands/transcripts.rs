@@ -137,7 +137,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
         ));
     }
     let mut context = match args.job {
-        Some(_) => args.common.open_with_library(&args.database)?,
+        Some(_) => args.common.open_with_library(&args.database).await?,
         None => args.common.open()?,
     };
     let done = args.run(&languages, &mut context).await;

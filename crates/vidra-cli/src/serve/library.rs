@@ -1,16 +1,16 @@
 //! The library of the service: which file, and how its jobs run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
-use vidra::Reason;
-use vidra_library::{Limits, WorkerConfig};
+use vidra::{Database, Reason};
+use vidra_library::{Library, Limits, WorkerConfig};
 use vidra_server::{FetchedTranscripts, LibraryAccess, LibraryConfig, LibraryFile};
 
 use crate::client::ClientArgs;
-use crate::database::{DatabaseLocation, create_or_open, file_name};
-use crate::failure::described;
+use crate::database::{DatabaseLocation, create_or_open, file_name, unusable_database};
+use crate::failure::{Failure, described};
 use crate::values::{OrOff, Secret, at_least_one, bytes, time, units};
 
 /// The heading of these settings in the help.
@@ -20,8 +20,8 @@ pub(crate) const LIBRARY_SETTINGS: &str = "Library, jobs and collections";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = LIBRARY_SETTINGS)]
 pub(crate) struct LibraryArgs {
-    /// File of the library: sqlite:PATH, or off. Or a PostgreSQL database that several machines with the same API key
-    /// share, postgres://...: they spend one quota together, and the library is still a file of each machine [default:
+    /// Library: a file, sqlite:PATH, or off. Or a PostgreSQL database that several machines with the same API key share,
+    /// postgres://...: they spend one quota together, and have one library with its jobs and collections [default:
     /// library.db in the state folder]
     #[arg(long, env = "VIDRA_DATABASE", value_name = "DATABASE", hide_env_values = true)]
     pub(crate) database: Option<DatabaseLocation>,
@@ -132,48 +132,46 @@ impl LibraryArgs {
         }
     }
 
-    /// Opens the library, and creates it if necessary. `None` if there is none. A disk that fails does not prevent the
+    /// The path of the library file. `None` if there is none.
+    fn path(&self, state_dir: Option<&Path>, demo: bool) -> Option<PathBuf> {
+        match &self.database {
+            Some(DatabaseLocation::Off) => return None,
+            Some(DatabaseLocation::File(path)) => return Some(path.clone()),
+            Some(DatabaseLocation::Postgres(_)) | None => {}
+        }
+        if state_dir.is_none() {
+            tracing::info!("no state folder: the library is off");
+        }
+        state_dir.map(|folder| folder.join(file_name(demo)))
+    }
+
+    /// Opens the library, in `database` if machines share one, and creates it if necessary. `None` if there is none. A disk that fails does not prevent the
     /// service from starting.
     ///
     /// # Errors
     ///
     /// If the file is damaged, belongs to a newer release, or cannot be migrated now.
-    pub(crate) fn open(
+    pub(crate) async fn open(
         &self,
         state_dir: Option<&Path>,
         client: &ClientArgs,
-    ) -> Result<Option<LibraryConfig>, String> {
+        database: Option<&Database>,
+    ) -> Result<Option<LibraryConfig>, Failure> {
         let reserve_units = reserve_units(self.job_reserve_units, client.quota_limit)?;
-        let path = match (&self.database, state_dir) {
-            (Some(DatabaseLocation::Off), _) => return Ok(None),
-            (Some(DatabaseLocation::File(path)), _) => path.clone(),
-            (Some(DatabaseLocation::Postgres(_)) | None, Some(folder)) => {
-                folder.join(file_name(client.demo))
-            }
-            (Some(DatabaseLocation::Postgres(_)) | None, None) => {
-                tracing::info!("no state folder: the library is off");
-                return Ok(None);
-            }
-        };
         let limits = Limits::default()
             .with_unfinished_jobs(Some(self.jobs_per_caller as u64))
             .with_collections(Some(self.collections_per_caller as u64))
             .with_caller_bytes(self.library_size_per_caller.value())
             .with_file_bytes(self.library_max_size.value());
-        let file = match create_or_open(&path, limits) {
-            Ok(library) => LibraryFile::new(library),
-            Err(error) if error.reason() == Reason::LibraryUnavailable => {
-                let source = std::error::Error::source(&error);
-                tracing::error!(path = %path.display(), source, "library not opened, jobs wait");
-                LibraryFile::unavailable(move || create_or_open(&path, limits))
+        let file = match database {
+            Some(database) => {
+                let opened = Library::open_in_postgres(database, limits).await;
+                LibraryFile::new(opened.map_err(|error| unusable_database(&error))?)
             }
-            Err(error) => {
-                let (path, advice) = (path.display(), error.reason().advice());
-                let message = described(&error);
-                return Err(format!(
-                    "{path}: {message} ({advice} --database names another file, or off)"
-                ));
-            }
+            None => match self.path(state_dir, client.demo) {
+                Some(path) => open_file(path, limits)?,
+                None => return Ok(None),
+            },
         };
         let worker = WorkerConfig::default()
             .with_concurrency(self.job_concurrency)
@@ -186,6 +184,23 @@ impl LibraryArgs {
             Access::Own => LibraryAccess::Own,
         };
         Ok(Some(LibraryConfig { fetched, access, ..LibraryConfig::new(file, worker) }))
+    }
+}
+
+/// Opens a library file. If the disk fails, the service tries again later.
+fn open_file(path: PathBuf, limits: Limits) -> Result<LibraryFile, String> {
+    match create_or_open(&path, limits) {
+        Ok(library) => Ok(LibraryFile::new(library)),
+        Err(error) if error.reason() == Reason::LibraryUnavailable => {
+            let source = std::error::Error::source(&error);
+            tracing::error!(path = %path.display(), source, "library not opened, jobs wait");
+            Ok(LibraryFile::unavailable(move || create_or_open(&path, limits)))
+        }
+        Err(error) => {
+            let (path, advice) = (path.display(), error.reason().advice());
+            let message = described(&error);
+            Err(format!("{path}: {message} ({advice} --database names another file, or off)"))
+        }
     }
 }
 

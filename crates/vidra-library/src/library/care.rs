@@ -12,7 +12,7 @@ use super::Library;
 use crate::job::transcript_key;
 use crate::store::index::build;
 use crate::store::transcripts::{self, NewTranscript};
-use crate::store::{Check, JobFigures, Stats, jobs, maintenance, outbox, retention};
+use crate::store::{Check, JobFigures, Stats, maintenance, outbox, retention};
 
 /// How many transcripts one transaction reads or removes.
 const PAGE: usize = 100;
@@ -24,7 +24,7 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn stats(&self) -> Result<Stats> {
-        self.database().long_read(|it| maintenance::stats(it).map_err(jobs::error)).await
+        self.database().long_read(maintenance::stats).await
     }
 
     /// The size of the file in bytes, with its write-ahead log.
@@ -49,8 +49,7 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
     pub async fn check(&self, repair: bool) -> Result<Check> {
-        let check = |it: &_| maintenance::check_structure(it).map_err(jobs::error);
-        let mut check = self.database().long_read(check).await?;
+        let mut check = self.database().long_read(maintenance::check_structure).await?;
         if repair && !check.index_faults.is_empty() {
             // An unfinished index may be the faulty one.
             self.database().write(build::abandon).await?;
@@ -59,7 +58,7 @@ impl Library {
         let mut after = 0;
         loop {
             let page = move |it: &_| maintenance::check_texts(it, after, PAGE);
-            let page = self.database().try_read(page).await?;
+            let page = self.database().read(page).await?;
             check.transcripts += page.count;
             for (number, video) in page.damaged {
                 check.damaged.push(video);
@@ -82,8 +81,7 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable) if the file exists or cannot be written.
     pub async fn backup(&self, to: &Path) -> Result<()> {
-        let to = to.to_owned();
-        self.database().long_read(move |it| maintenance::backup(it, &to)).await
+        self.database().backup(to).await
     }
 
     /// A page of stored transcripts as JSON lines, after the line with number `after`. Returns the lines and the number
@@ -145,7 +143,7 @@ impl Library {
         if removed > 0 {
             self.merge_index().await?;
         }
-        self.database().outside_transaction(maintenance::checkpoint).await?;
+        self.database().checkpoint().await?;
         Ok(removed)
     }
 
@@ -164,7 +162,7 @@ impl Library {
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable) if the disk has no room for a second copy.
     pub async fn vacuum(&self) -> Result<()> {
-        self.database().outside_transaction(maintenance::vacuum).await
+        self.database().vacuum().await
     }
 
     /// Stores a transcript that was fetched without a job ([`vidra::Builder::on_transcript`]).
@@ -175,7 +173,7 @@ impl Library {
     pub async fn keep(&self, query: &TranscriptQuery, record: Bytes) -> Result<()> {
         let new = self.database().compute(move || NewTranscript::new(&record)).await?;
         let (request, now) = (transcript_key(query), self.now());
-        self.database().write(move |it| transcripts::keep(it, &new, &request, now)).await
+        self.database().write_shared(move |it| transcripts::keep(it, &new, &request, now)).await
     }
 
     /// Removes what is left of deleted jobs and collections, everything that has expired (values of the Data API,

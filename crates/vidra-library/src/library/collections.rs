@@ -11,7 +11,7 @@ use crate::store::collections::{
     self, CollectionFigures, CollectionQuery, NewCollection, VideoQuery,
 };
 use crate::store::outbox::{self, WebhookMessage};
-use crate::store::{jobs, retention, sync};
+use crate::store::{retention, sync};
 
 /// How many rows of a deleted collection one transaction removes.
 const PURGED: usize = 5_000;
@@ -33,7 +33,7 @@ impl Library {
         let now = self.now();
         let (owner, name) = (new.owner.clone(), new.name.clone());
         let write = move |it: &_| collections::put(it, &new, now);
-        let is_new = self.database().try_write(write).await?;
+        let is_new = self.database().write(write).await?;
         self.changes().wake_worker();
         Ok((self.collection(&owner, &name).await?, is_new))
     }
@@ -51,9 +51,9 @@ impl Library {
         let (owner, name) = (owner.to_owned(), name.clone());
         let read = move |it: &_| {
             let row = collections::find(it, &owner, &name)?;
-            collections::details(it, row).map_err(jobs::error)
+            collections::details(it, row)
         };
-        self.database().try_read(read).await
+        self.database().read(read).await
     }
 
     /// A page of collections, the oldest first, and the cursor of the next page.
@@ -98,9 +98,9 @@ impl Library {
         let (owner, name) = (owner.to_owned(), name.clone());
         let read = move |it: &_| {
             let number = collections::number_of(it, &owner, &name)?;
-            collections::videos(it, number, query).map_err(jobs::error)
+            collections::videos(it, number, query)
         };
-        let mut videos = self.database().try_read(read).await?;
+        let mut videos = self.database().read(read).await?;
         let has_more = videos.len() > limit;
         videos.truncate(limit);
         let last = videos.last().filter(|_| has_more);
@@ -118,7 +118,7 @@ impl Library {
         let (owner, name, now) = (owner.to_owned(), name.clone(), self.now());
         let write =
             move |it: &_| Ok(sync::start(it, collections::number_of(it, &owner, &name)?, now)?.job);
-        let job = self.database().try_write(write).await?;
+        let job = self.database().write(write).await?;
         self.changes().note_request(job.id);
         Ok(job)
     }
@@ -158,9 +158,9 @@ impl Library {
         let (of, named, now) = (owner.to_owned(), name.clone(), self.now());
         let write = move |it: &_| {
             let number = collections::number_of(it, &of, &named)?;
-            collections::set_paused(it, number, is_paused, None, now).map_err(jobs::error)
+            collections::set_paused(it, number, is_paused, None, now)
         };
-        self.database().try_write(write).await?;
+        self.database().write(write).await?;
         self.changes().wake_worker();
         self.collection(owner, name).await
     }
@@ -174,9 +174,9 @@ impl Library {
         let (owner, name) = (owner.to_owned(), name.clone());
         let write = move |it: &_| {
             let number = collections::number_of(it, &owner, &name)?;
-            collections::delete(it, number).map_err(jobs::error)
+            collections::delete(it, number)
         };
-        self.database().try_write(write).await?;
+        self.database().write(write).await?;
         self.changes().wake_worker();
         self.purge_deleted().await
     }

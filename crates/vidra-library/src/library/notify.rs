@@ -1,8 +1,9 @@
-//! Wakes callers that wait for changes of jobs, and the worker, in this process.
+//! Wakes callers that wait for changes of jobs, and the worker.
 
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::job::JobId;
+use crate::store::News;
 
 /// How many changes a slow reader may miss before it reads the database.
 const BUFFER: usize = 256;
@@ -12,25 +13,40 @@ pub(crate) struct Changes {
     jobs: broadcast::Sender<JobId>,
     /// Wakes the worker.
     work: Notify,
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self { jobs: broadcast::channel(BUFFER).0, work: Notify::new() }
-    }
+    /// To the processes of other machines.
+    others: Option<mpsc::UnboundedSender<News>>,
 }
 
 impl Changes {
-    /// Announces progress of a job to its subscribers.
-    pub(crate) fn note(&self, id: JobId) {
-        // Nobody may be listening.
-        let _ = self.jobs.send(id);
+    pub(crate) fn new(others: Option<mpsc::UnboundedSender<News>>) -> Self {
+        Self { jobs: broadcast::channel(BUFFER).0, work: Notify::new(), others }
     }
 
-    /// Announces a change that a caller made, also to the worker.
+    /// Announces progress of a job to its subscribers.
+    pub(crate) fn note(&self, id: JobId) {
+        self.announce(News { job: id, is_request: false });
+    }
+
+    /// Announces a change that a caller made, also to workers.
     pub(crate) fn note_request(&self, id: JobId) {
-        self.note(id);
-        self.work.notify_one();
+        self.announce(News { job: id, is_request: true });
+    }
+
+    fn announce(&self, news: News) {
+        self.hear(news);
+        if let Some(others) = &self.others {
+            // The database may have been closed.
+            let _ = others.send(news);
+        }
+    }
+
+    /// Announces a change of any process in this one.
+    pub(crate) fn hear(&self, news: News) {
+        // Nobody may be listening.
+        let _ = self.jobs.send(news.job);
+        if news.is_request {
+            self.work.notify_one();
+        }
     }
 
     /// Announces a change to the worker alone.

@@ -13,9 +13,6 @@ use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState, Wait};
 use crate::store::jobs::{self, Change, JobQuery, NewJob};
 use crate::store::{eta, events, items};
 
-/// How often a waiting caller looks for changes of other processes.
-const POLL: Duration = Duration::from_secs(1);
-
 /// How long a job waits at least while the disk fails.
 const DISK_WAIT: Duration = Duration::from_secs(30);
 
@@ -48,7 +45,7 @@ impl Library {
         };
         let now = self.now();
         let write =
-            self.inner.database.try_write(move |connection| jobs::create(connection, &new, now));
+            self.inner.database.write(move |connection| jobs::create(connection, &new, now));
         let (job, is_new) = write.await?;
         self.changes().note_request(job.id);
         Ok(Created { job, is_new })
@@ -61,7 +58,7 @@ impl Library {
     /// [`Reason::JobNotFound`] also for a job that `access` does not include.
     pub async fn job(&self, id: JobId, access: &Access) -> Result<Job> {
         let (access, now) = (access.clone(), self.now());
-        let read = self.inner.database.try_read(move |connection| {
+        let read = self.inner.database.read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
             eta::with_eta(connection, row, now)
         });
@@ -98,7 +95,7 @@ impl Library {
             if job.version > seen || now >= deadline {
                 return Ok(job);
             }
-            let _ = timeout_at(deadline.min(now + POLL), changed.of(id)).await;
+            let _ = timeout_at(deadline.min(now + self.database().poll()), changed.of(id)).await;
         }
     }
 
@@ -118,8 +115,8 @@ impl Library {
         let before = cursor.map(|cursor| read_cursor(&list, cursor)).transpose()?.map(|[it]| it);
         let owner = access.owner().map(str::to_owned);
         let (query, now) = (JobQuery { owner, state, before, limit: limit + 1 }, self.now());
-        let read = self.inner.database.try_read(move |connection| {
-            let mut rows = jobs::page(connection, &query).map_err(jobs::error)?;
+        let read = self.inner.database.read(move |connection| {
+            let mut rows = jobs::page(connection, &query)?;
             let has_more = rows.len() > limit;
             rows.truncate(limit);
             let next =
@@ -152,9 +149,9 @@ impl Library {
             limit: limit + 1,
         };
         let access = access.clone();
-        let read = self.inner.database.try_read(move |connection| {
+        let read = self.inner.database.read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
-            let mut items = items::page(connection, row.number, &query).map_err(jobs::error)?;
+            let mut items = items::page(connection, row.number, &query)?;
             let has_more = items.len() > limit;
             items.truncate(limit);
             let last = items.last().filter(|_| has_more);
@@ -178,10 +175,9 @@ impl Library {
         limit: usize,
     ) -> Result<Vec<StoredResult>> {
         let access = access.clone();
-        let read = self.inner.database.try_read(move |connection| {
+        let read = self.inner.database.read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
-            let rows = items::results(connection, row.number, after, limit, RESULT_BYTES);
-            rows.map_err(jobs::error)
+            items::results(connection, row.number, after, limit, RESULT_BYTES)
         });
         let rows = read.await?;
         // Not in the transaction: decompressing takes longer than reading.
@@ -209,10 +205,10 @@ impl Library {
         loop {
             let (access, now) = (access.clone(), self.now());
             let changed = self.changes().subscribe();
-            let read = self.inner.database.try_read(move |connection| {
+            let read = self.inner.database.read(move |connection| {
                 let row = jobs::find(connection, id, access.owner())?;
                 let events = events::since(connection, row.number, after, EVENTS);
-                let events = events.map_err(jobs::error)?;
+                let events = events?;
                 Ok(Watch { job: eta::with_eta(connection, row, now)?, events })
             });
             let watch = read.await?;
@@ -221,7 +217,7 @@ impl Library {
             if !watch.events.is_empty() || watch.job.state.is_finished() || now >= deadline {
                 return Ok(watch);
             }
-            let _ = timeout_at(deadline.min(now + POLL), changed.of(id)).await;
+            let _ = timeout_at(deadline.min(now + self.database().poll()), changed.of(id)).await;
         }
     }
 
@@ -257,7 +253,7 @@ impl Library {
         let write = self
             .inner
             .database
-            .try_write(move |connection| jobs::change(connection, id, access.owner(), change, now));
+            .write(move |connection| jobs::change(connection, id, access.owner(), change, now));
         let job = write.await?;
         self.changes().note_request(id);
         Ok(job)
@@ -277,7 +273,7 @@ impl Library {
     ) -> Result<(Job, u64)> {
         let (access, now) = (access.clone(), self.now());
         let max_unfinished = self.limits().unfinished_jobs;
-        let write = self.inner.database.try_write(move |connection| {
+        let write = self.inner.database.write(move |connection| {
             jobs::retry(connection, id, access.owner(), reasons.as_deref(), max_unfinished, now)
         });
         let retried = write.await?;
@@ -295,7 +291,7 @@ impl Library {
         let write = self
             .inner
             .database
-            .try_write(move |connection| jobs::delete(connection, id, access.owner()));
+            .write(move |connection| jobs::delete(connection, id, access.owner()));
         write.await?;
         self.changes().note_request(id);
         self.purge_deleted().await

@@ -10,10 +10,9 @@ use super::Library;
 use super::cursor::{read_cursor, write_cursor};
 use crate::passage::IndexRows;
 use crate::search::{HitPage, LibraryFilter, LibraryVideo, Period, SearchSort, TextSearch, Trends};
-use crate::store::collections;
-use crate::store::index;
 use crate::store::index::build::{self, IndexWork};
 use crate::store::search::{self, Cursor, DEADLINE};
+use crate::store::{Connection, collections, index};
 
 /// The most searches that run, or wait for others.
 const MOST_PENDING: usize = 64;
@@ -115,7 +114,7 @@ impl Library {
 
     async fn run_search<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&rusqlite::Connection) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let pending = Pending(Arc::clone(&self.inner.searches));
         if pending.0.fetch_add(1, Ordering::Relaxed) >= MOST_PENDING {

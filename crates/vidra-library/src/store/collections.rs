@@ -6,11 +6,10 @@ mod videos;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use vidra::{Error, Reason, Result};
 
-use super::error::sql;
 use super::jobs::{self, reason, timestamp};
+use super::sql::{Connection, Row, params};
 use crate::collection::{
     Collection, CollectionDetails, CollectionName, CollectionRequest, CollectionSource,
     CollectionState, Coverage, DayUnits, LastSync, SourceStatus,
@@ -37,7 +36,7 @@ const COLUMNS: &str = "number, owner, name, options, is_paused, pause_reason, cr
     (SELECT count(*) FROM collection_sources WHERE collection = collections.number AND NOT is_listed) AS unlisted_sources,
     (SELECT count(*) FROM collection_sources WHERE collection = collections.number AND error_reason IS NOT NULL) AS failed_sources";
 
-fn read(connection: &Connection, row: &Row) -> rusqlite::Result<CollectionRow> {
+fn read(connection: &Connection, row: &Row) -> Result<CollectionRow> {
     let number: i64 = row.get("number")?;
     let is_paused: bool = row.get("is_paused")?;
     let name = CollectionName::parse(&row.get::<_, String>("name")?);
@@ -63,7 +62,7 @@ fn read(connection: &Connection, row: &Row) -> rusqlite::Result<CollectionRow> {
     Ok(CollectionRow { number, collection })
 }
 
-fn last_sync(connection: &Connection, at: i64, job: Option<i64>) -> rusqlite::Result<LastSync> {
+fn last_sync(connection: &Connection, at: i64, job: Option<i64>) -> Result<LastSync> {
     let mut sync = LastSync {
         started_at: timestamp(at),
         finished_at: None,
@@ -83,25 +82,18 @@ fn last_sync(connection: &Connection, at: i64, job: Option<i64>) -> rusqlite::Re
     Ok(sync)
 }
 
-fn units(connection: &Connection, collection: i64) -> rusqlite::Result<Vec<DayUnits>> {
+fn units(connection: &Connection, collection: i64) -> Result<Vec<DayUnits>> {
     let days =
         "SELECT day, units FROM collection_units WHERE collection = ? ORDER BY day DESC LIMIT ?";
-    let mut days = connection.prepare_cached(days)?;
-    let rows = days.query_map(params![collection, SHOWN_DAYS], |row| {
+    connection.query_map(days, params![collection, SHOWN_DAYS], |row| {
         Ok(DayUnits { day: row.get(0)?, units: row.get::<_, i64>(1)? as u64 })
-    })?;
-    rows.collect()
+    })
 }
 
 /// Whether a collection has used up its units of one day.
-pub(crate) fn is_over_budget(
-    connection: &Connection,
-    collection: i64,
-    day: &str,
-) -> rusqlite::Result<bool> {
+pub(crate) fn is_over_budget(connection: &Connection, collection: i64, day: &str) -> Result<bool> {
     let options = "SELECT options FROM collections WHERE number = ?";
-    let options: String =
-        connection.prepare_cached(options)?.query_row([collection], |row| row.get(0))?;
+    let options: String = connection.query_row(options, [collection], |row| row.get(0))?;
     let Some(budget) = CollectionRequest::from_stored(&options).unit_budget else {
         return Ok(false);
     };
@@ -109,22 +101,16 @@ pub(crate) fn is_over_budget(
 }
 
 /// The units of a collection on one day.
-pub(super) fn units_on(
-    connection: &Connection,
-    collection: i64,
-    day: &str,
-) -> rusqlite::Result<u64> {
+pub(super) fn units_on(connection: &Connection, collection: i64, day: &str) -> Result<u64> {
     let units = "SELECT units FROM collection_units WHERE collection = ? AND day = ?";
-    let units: Option<i64> = connection
-        .prepare_cached(units)?
-        .query_row(params![collection, day], |row| row.get(0))
-        .optional()?;
+    let units: Option<i64> =
+        connection.query_optional(units, params![collection, day], |row| row.get(0))?;
     Ok(units.unwrap_or(0) as u64)
 }
 
-pub(super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<CollectionRow> {
+pub(super) fn by_number(connection: &Connection, number: i64) -> Result<CollectionRow> {
     let query = format!("SELECT {COLUMNS} FROM collections WHERE number = ?");
-    connection.prepare_cached(&query)?.query_row([number], |row| read(connection, row))
+    connection.query_row(&query, [number], |row| read(connection, row))
 }
 
 /// Finds a collection of an owner.
@@ -140,12 +126,8 @@ pub(crate) fn find(
     let query = format!(
         "SELECT {COLUMNS} FROM collections WHERE owner = ? AND name = ? AND NOT is_deleted"
     );
-    let found = connection
-        .prepare_cached(&query)
-        .and_then(|mut it| {
-            it.query_row(params![owner, name.as_str()], |row| read(connection, row)).optional()
-        })
-        .map_err(sql)?;
+    let parameters = params![owner, name.as_str()];
+    let found = connection.query_optional(&query, parameters, |row| read(connection, row))?;
     found.ok_or_else(|| not_found(name))
 }
 
@@ -160,10 +142,8 @@ pub(crate) fn number_of(
     name: &CollectionName,
 ) -> Result<i64> {
     let query = "SELECT number FROM collections WHERE owner = ? AND name = ? AND NOT is_deleted";
-    let found = connection
-        .prepare_cached(query)
-        .and_then(|mut it| it.query_row(params![owner, name.as_str()], |row| row.get(0)).optional())
-        .map_err(sql)?;
+    let found =
+        connection.query_optional(query, params![owner, name.as_str()], |row| row.get(0))?;
     found.ok_or_else(|| not_found(name))
 }
 
@@ -172,16 +152,12 @@ fn not_found(name: &CollectionName) -> Error {
 }
 
 /// A collection with its sources.
-pub(crate) fn details(
-    connection: &Connection,
-    row: CollectionRow,
-) -> rusqlite::Result<CollectionDetails> {
+pub(crate) fn details(connection: &Connection, row: CollectionRow) -> Result<CollectionDetails> {
     let query = "SELECT kind, id, channel, title, is_listed, checked_at, error_reason, error_message,
             (SELECT count(*) FROM source_videos AS shown WHERE shown.source = sources.number AND EXISTS
                 (SELECT 1 FROM collection_videos AS it WHERE it.collection = ?1 AND it.video = shown.video)) AS videos
         FROM collection_sources AS sources WHERE collection = ?1 ORDER BY position";
-    let mut query = connection.prepare_cached(query)?;
-    let rows = query.query_map([row.number], |row| {
+    let sources = connection.query_map(query, [row.number], |row| {
         let (kind, id): (String, String) = (row.get("kind")?, row.get("id")?);
         let source = CollectionSource::from_stored(&kind, &id).map(|it| it.to_string());
         let message: Option<String> = row.get("error_message")?;
@@ -199,7 +175,6 @@ pub(crate) fn details(
             error,
         })
     })?;
-    let sources = rows.collect::<rusqlite::Result<_>>()?;
     Ok(CollectionDetails { collection: row.collection, sources })
 }
 
@@ -210,7 +185,7 @@ pub(crate) fn set_paused(
     is_paused: bool,
     why: Option<Reason>,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let update = "UPDATE collections SET is_paused = ?, pause_reason = ? WHERE number = ? AND NOT is_deleted";
     connection.execute(update, params![is_paused, why.map(Reason::code), number])?;
     let change = if is_paused { jobs::Change::Pause } else { jobs::Change::Resume };
@@ -223,26 +198,22 @@ pub(crate) fn set_paused(
 }
 
 /// The owners of collections that are not paused, and their numbers.
-pub(crate) fn active(connection: &Connection) -> rusqlite::Result<Vec<(String, i64)>> {
+pub(crate) fn active(connection: &Connection) -> Result<Vec<(String, i64)>> {
     let query = "SELECT owner, number FROM collections WHERE NOT is_paused AND NOT is_deleted";
-    let mut query = connection.prepare_cached(query)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+    connection.query_map(query, (), |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The jobs of a collection that have not ended.
-pub(super) fn unfinished_jobs(connection: &Connection, number: i64) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn unfinished_jobs(connection: &Connection, number: i64) -> Result<Vec<i64>> {
     let query = "SELECT number FROM jobs WHERE collection = ? AND NOT is_deleted
         AND state NOT IN ('completed', 'cancelled', 'failed')";
-    let mut query = connection.prepare_cached(query)?;
-    let rows = query.query_map([number], |row| row.get(0))?;
-    rows.collect()
+    connection.query_map(query, [number], |row| row.get(0))
 }
 
 /// Marks a collection and its jobs as deleted. [`purge_deleted`](super::retention::purge_deleted) removes the rows.
-pub(crate) fn delete(connection: &Connection, number: i64) -> rusqlite::Result<()> {
-    connection.execute("UPDATE collections SET is_deleted = 1 WHERE number = ?", [number])?;
-    let jobs = "UPDATE jobs SET is_deleted = 1, state = 'cancelled' WHERE collection = ?";
+pub(crate) fn delete(connection: &Connection, number: i64) -> Result<()> {
+    connection.execute("UPDATE collections SET is_deleted = TRUE WHERE number = ?", [number])?;
+    let jobs = "UPDATE jobs SET is_deleted = TRUE, state = 'cancelled' WHERE collection = ?";
     connection.execute(jobs, [number])?;
     Ok(())
 }
@@ -258,18 +229,13 @@ pub(crate) struct CollectionQuery {
 }
 
 /// A page of collections, the oldest first.
-pub(crate) fn page(
-    connection: &Connection,
-    query: &CollectionQuery,
-) -> rusqlite::Result<Vec<CollectionRow>> {
+pub(crate) fn page(connection: &Connection, query: &CollectionQuery) -> Result<Vec<CollectionRow>> {
     let text = format!(
-        "SELECT {COLUMNS} FROM collections WHERE number > ? AND (?2 IS NULL OR owner = ?2) AND NOT is_deleted
-        ORDER BY number LIMIT ?"
+        "SELECT {COLUMNS} FROM collections WHERE number > ?1 AND (?2 IS NULL OR owner = ?2) AND NOT is_deleted
+        ORDER BY number LIMIT ?3"
     );
-    let mut statement = connection.prepare_cached(&text)?;
     let parameters = params![query.after, query.owner, query.limit as i64];
-    let rows = statement.query_map(parameters, |row| read(connection, row))?;
-    rows.collect()
+    connection.query_map(&text, parameters, |row| read(connection, row))
 }
 
 /// The figures of one collection, for metrics.
@@ -297,7 +263,7 @@ pub(crate) fn figures(
     connection: &Connection,
     day: &str,
     limit: usize,
-) -> rusqlite::Result<Vec<CollectionFigures>> {
+) -> Result<Vec<CollectionFigures>> {
     let query = CollectionQuery { owner: None, after: 0, limit };
     let figures = |CollectionRow { number, collection }: CollectionRow| {
         let Coverage { transcribed, pending, failed, gone, .. } = collection.coverage;
@@ -326,10 +292,10 @@ pub(crate) fn known_channel(
     connection: &Connection,
     handle: &str,
     owner: Option<&str>,
-) -> rusqlite::Result<Option<String>> {
+) -> Result<Option<String>> {
     let query = "SELECT channel FROM collection_sources
-        WHERE kind = 'channel' AND id = ?1 COLLATE NOCASE AND channel IS NOT NULL
+        WHERE kind = 'channel' AND lower(id) = lower(?1) AND channel IS NOT NULL
             AND (?2 IS NULL OR collection IN (SELECT number FROM collections WHERE owner = ?2 AND NOT is_deleted))
         LIMIT 1";
-    connection.prepare_cached(query)?.query_row(params![handle, owner], |row| row.get(0)).optional()
+    connection.query_optional(query, params![handle, owner], |row| row.get(0))
 }

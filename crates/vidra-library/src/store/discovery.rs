@@ -14,11 +14,11 @@ mod verify;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Row, params};
-use vidra::{ChannelId, PlaylistId, VideoId};
+use vidra::{ChannelId, PlaylistId, Result, VideoId};
 
 use super::leases::Lease;
 use super::listing::{self, Charge};
+use super::sql::{Connection, Row, params};
 use super::sync;
 
 pub(crate) use counts::{
@@ -71,11 +71,11 @@ pub(crate) enum Step {
 }
 
 /// Whether the sync of a lease goes on: the lease is valid, and nobody has paused or ended the job.
-pub(crate) fn is_active(connection: &Connection, lease: &Lease) -> rusqlite::Result<bool> {
+pub(crate) fn is_active(connection: &Connection, lease: &Lease) -> Result<bool> {
     let active = "SELECT EXISTS (SELECT 1 FROM sources JOIN jobs ON jobs.number = sources.job
         WHERE job = ? AND position = ? AND lease = ? AND state IN ('queued', 'listing', 'running', 'waiting'))";
     let parameters = params![lease.job, lease.position, lease.fence];
-    connection.prepare_cached(active)?.query_row(parameters, |row| row.get(0))
+    connection.query_row(active, parameters, |row| row.get(0))
 }
 
 /// Ends the source of a sync, unless it has got more tasks meanwhile.
@@ -85,12 +85,13 @@ pub(crate) fn end(
     collection: i64,
     is_feeds: bool,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let left = "SELECT count(*) FROM collection_sources WHERE collection = ? AND task IS NOT NULL
         AND (task IN ('feed', 'feed_count')) = ?";
-    let mut left = connection.prepare_cached(left)?;
-    let mut has_left = |of_feeds: bool| {
-        left.query_row(params![collection, of_feeds], |row| row.get::<_, i64>(0)).map(|it| it > 0)
+    let has_left = |of_feeds: bool| {
+        connection
+            .query_row(left, params![collection, of_feeds], |row| row.get::<_, i64>(0))
+            .map(|it| it > 0)
     };
     if has_left(is_feeds)? {
         let soon = now.checked_add(TASK_WAIT).unwrap_or(now);
@@ -98,7 +99,7 @@ pub(crate) fn end(
     }
     if is_feeds && has_left(false)? {
         // A sync that read the feeds again may have ended its lists before.
-        let open = "UPDATE sources SET is_listed = 0 WHERE job = ? AND kind = ?";
+        let open = "UPDATE sources SET is_listed = FALSE WHERE job = ? AND kind = ?";
         connection.execute(open, params![lease.job, sync::LISTS])?;
     }
     listing::end_source(connection, lease, now)
@@ -107,7 +108,7 @@ pub(crate) fn end(
 const SOURCE: &str =
     "SELECT number, task, kind, id, channel, cursor FROM collection_sources WHERE collection = ?";
 
-fn read(row: &Row) -> rusqlite::Result<TaskSource> {
+fn read(row: &Row) -> Result<TaskSource> {
     let channel: Option<String> = row.get("channel")?;
     Ok(TaskSource {
         number: row.get("number")?,
@@ -124,18 +125,13 @@ fn sources(
     collection: i64,
     condition: &str,
     limit: i64,
-) -> rusqlite::Result<Vec<TaskSource>> {
+) -> Result<Vec<TaskSource>> {
     let query = format!("{SOURCE} AND {condition} ORDER BY position LIMIT ?");
-    let mut query = connection.prepare_cached(&query)?;
-    let rows = query.query_map(params![collection, limit], read)?;
-    rows.collect()
+    connection.query_map(&query, params![collection, limit], read)
 }
 
 /// The next channel whose feed is read.
-pub(crate) fn next_feed(
-    connection: &Connection,
-    collection: i64,
-) -> rusqlite::Result<Option<TaskSource>> {
+pub(crate) fn next_feed(connection: &Connection, collection: i64) -> Result<Option<TaskSource>> {
     Ok(sources(connection, collection, "task IN ('feed', 'feed_count')", 1)?.pop())
 }
 
@@ -145,7 +141,7 @@ pub(crate) fn next_step(
     collection: i64,
     verifies: bool,
     now: Timestamp,
-) -> rusqlite::Result<Option<Step>> {
+) -> Result<Option<Step>> {
     let next = |condition: &str, limit| sources(connection, collection, condition, limit);
     let unknown = next("task IS NOT NULL AND kind = 'channel' AND channel IS NULL", 1)?.pop();
     if let Some(source) = unknown {
@@ -188,13 +184,11 @@ fn videos_to_verify(
     connection: &Connection,
     collection: i64,
     now: Timestamp,
-) -> rusqlite::Result<Vec<VideoId>> {
+) -> Result<Vec<VideoId>> {
     let at = now.as_millisecond();
     let waiting = |query: &str, limit: i64| {
-        connection
-            .prepare_cached(query)?
-            .query_map(params![collection, at, limit], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<rusqlite::Result<Vec<(String, i64)>>>()
+        let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+        connection.query_map::<(String, i64)>(query, params![collection, at, limit], read)
     };
     let doubted = "SELECT video, doubted_at FROM collection_videos
         WHERE collection = ?1 AND doubted_at <= ?2 ORDER BY doubted_at LIMIT ?3";

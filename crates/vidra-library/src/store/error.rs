@@ -1,46 +1,11 @@
-//! Maps errors of SQLite and of files to reasons.
+//! Errors of the library that do not depend on its database.
 
-use std::io;
 use std::time::Duration;
 
-use rusqlite::ErrorCode;
 use vidra::{Error, Reason};
 
-/// When a caller may try again while the file cannot be used.
-const RETRY_AFTER: Duration = Duration::from_secs(30);
-
-/// When a caller may try again while the file is damaged: an operator has to restore it.
-const DAMAGED_RETRY_AFTER: Duration = Duration::from_secs(3600);
-
-/// The error of a failed SQL statement. Its message names neither the file nor the statement.
-pub(super) fn sql(error: rusqlite::Error) -> Error {
-    let code = error.sqlite_error_code();
-    match code {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            Error::new(Reason::LibraryDamaged, "The library file is damaged")
-                .with_retry_after(Some(DAMAGED_RETRY_AFTER))
-                .with_source(error)
-        }
-        Some(ErrorCode::OperationInterrupted) => search_timed_out(),
-        Some(ErrorCode::DiskFull) => {
-            let message = "The disk is full, or the library file has reached its size limit";
-            Error::new(Reason::LibraryUnavailable, message)
-                .with_retry_after(Some(RETRY_AFTER))
-                .with_source(error)
-        }
-        Some(
-            ErrorCode::ReadOnly
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::CannotOpen
-            | ErrorCode::PermissionDenied
-            | ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
-            | ErrorCode::FileLockingProtocolFailed
-            | ErrorCode::OutOfMemory,
-        ) => unavailable(error),
-        _ => Error::internal(error),
-    }
-}
+/// When a caller may try again while the library cannot be used.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// The error of a search that took too long.
 pub(super) fn search_timed_out() -> Error {
@@ -48,13 +13,9 @@ pub(super) fn search_timed_out() -> Error {
     Error::new(Reason::SearchTimedOut, message)
 }
 
-/// The error of a failed file operation.
-pub(super) fn file(error: io::Error) -> Error {
-    unavailable(error)
-}
-
+/// The error of a disk or a server that does not answer.
 pub(super) fn unavailable(source: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(Reason::LibraryUnavailable, "The library file cannot be used now")
+    Error::new(Reason::LibraryUnavailable, "The library cannot be used now")
         .with_retry_after(Some(RETRY_AFTER))
         .with_source(source)
 }

@@ -1,22 +1,18 @@
 //! The events of jobs.
 
-use rusqlite::{Connection, params};
+use vidra::Result;
 
 use super::jobs::timestamp;
+use super::sql::{Connection, params};
 use crate::job::{JobEvent, NumberedEvent};
 
 /// Adds an event with the next number of its job.
-pub(super) fn add(
-    connection: &Connection,
-    job: i64,
-    at: i64,
-    event: &JobEvent,
-) -> rusqlite::Result<()> {
+pub(super) fn add(connection: &Connection, job: i64, at: i64, event: &JobEvent) -> Result<()> {
     let number = "UPDATE jobs SET version = version + 1 WHERE number = ? RETURNING version";
-    let number: i64 = connection.prepare_cached(number)?.query_row([job], |row| row.get(0))?;
+    let number: i64 = connection.query_row(number, [job], |row| row.get(0))?;
     let json = serde_json::to_string(event).unwrap_or_default();
     let insert = "INSERT INTO events (job, number, at, event) VALUES (?, ?, ?, ?)";
-    connection.prepare_cached(insert)?.execute(params![job, number, at, json])?;
+    connection.execute(insert, params![job, number, at, json])?;
     Ok(())
 }
 
@@ -26,16 +22,14 @@ pub(crate) fn since(
     job: i64,
     after: u64,
     limit: usize,
-) -> rusqlite::Result<Vec<NumberedEvent>> {
+) -> Result<Vec<NumberedEvent>> {
     let query =
         "SELECT number, at, event FROM events WHERE job = ? AND number > ? ORDER BY number LIMIT ?";
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let mut query = connection.prepare_cached(query)?;
-    let rows = query.query_map(params![job, after, limit as i64], |row| {
+    connection.query_map(query, params![job, after, limit as i64], |row| {
         let number = row.get::<_, i64>(0)? as u64;
         Ok(NumberedEvent { number, at: timestamp(row.get(1)?), json: row.get(2)? })
-    })?;
-    rows.collect()
+    })
 }
 
 /// The time between the last item that ended and the one `count` items before it, for the rate of a job.
@@ -43,12 +37,11 @@ pub(super) fn recent_items(
     connection: &Connection,
     job: i64,
     count: u64,
-) -> rusqlite::Result<Option<(u64, i64)>> {
+) -> Result<Option<(u64, i64)>> {
     let query = "SELECT count(*), max(at) - min(at) FROM
-        (SELECT at FROM (SELECT at, event FROM events WHERE job = ? ORDER BY number DESC LIMIT ?)
-            WHERE event LIKE '{\"type\":\"item\"%')";
-    let mut query = connection.prepare_cached(query)?;
-    let row = query.query_row(params![job, count as i64], |row| {
+        (SELECT at FROM (SELECT at, event FROM events WHERE job = ? ORDER BY number DESC LIMIT ?) AS last
+            WHERE event LIKE '{\"type\":\"item\"%') AS items";
+    let row = connection.query_row(query, params![job, count as i64], |row| {
         Ok((row.get::<_, i64>(0)? as u64, row.get::<_, Option<i64>>(1)?))
     })?;
     Ok(row.1.map(|time| (row.0, time)))

@@ -1,10 +1,9 @@
 //! The items of jobs: pages, results, retries.
 
-use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use vidra::{Reason, VideoId};
+use vidra::{Reason, Result, VideoId};
 
 use super::jobs::{reason, timestamp};
+use super::sql::{Connection, Row, ToValue, params};
 use super::transcripts::{PACKED, packed};
 use crate::job::{Item, ItemState};
 use crate::transcript::PackedText;
@@ -35,15 +34,13 @@ pub(super) fn add(
     limit: Option<u64>,
     new: impl Iterator<Item = NewItem>,
     at: i64,
-) -> rusqlite::Result<(u64, bool)> {
-    let before: i64 = connection
-        .prepare_cached("SELECT items FROM jobs WHERE number = ?")?
-        .query_row([job], |row| row.get(0))?;
+) -> Result<(u64, bool)> {
+    let before =
+        format!("SELECT items FROM jobs WHERE number = ?{}", connection.dialect().for_update());
+    let before: i64 = connection.query_row(&before, [job], |row| row.get(0))?;
     let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let insert =
-        "INSERT OR IGNORE INTO items (job, position, video, state, reason, message, finished_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let mut insert = connection.prepare_cached(insert)?;
+    let insert = "INSERT INTO items (job, position, video, state, reason, message, finished_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
     let (mut count, mut failed) = (before, 0);
     for item in new {
         if count >= limit {
@@ -58,8 +55,8 @@ pub(super) fn add(
             None => (None, None),
         };
         let video = item.video.map(|id| id.to_string());
-        let added =
-            insert.execute(params![job, count + 1, video, state, code, message, finished])?;
+        let added = connection
+            .execute(insert, params![job, count + 1, video, state, code, message, finished])?;
         count += added as i64;
         if added > 0
             && let Some(code) = code
@@ -68,35 +65,23 @@ pub(super) fn add(
             count_failure(connection, job, code, 1)?;
         }
     }
-    let update = "UPDATE jobs SET items = ?, failed = failed + ?, waiting_since = NULL, is_wait_sent = 0 WHERE number = ?";
-    connection.prepare_cached(update)?.execute(params![count, failed, job])?;
+    let update = "UPDATE jobs SET items = ?, failed = failed + ?, waiting_since = NULL, is_wait_sent = FALSE WHERE number = ?";
+    connection.execute(update, params![count, failed, job])?;
     Ok(((count - before) as u64, count >= limit))
 }
 
 /// Adds to the number of failures with a reason.
-pub(super) fn count_failure(
-    connection: &Connection,
-    job: i64,
-    code: &str,
-    by: i64,
-) -> rusqlite::Result<()> {
+pub(super) fn count_failure(connection: &Connection, job: i64, code: &str, by: i64) -> Result<()> {
     let count = "INSERT INTO failures (job, reason, count) VALUES (?1, ?2, ?3)
-        ON CONFLICT (job, reason) DO UPDATE SET count = count + ?3";
-    connection.prepare_cached(count)?.execute(params![job, code, by])?;
+        ON CONFLICT (job, reason) DO UPDATE SET count = failures.count + ?3";
+    connection.execute(count, params![job, code, by])?;
     Ok(())
 }
 
 /// Makes failed items pending again: those with these reasons, or all. Returns their number.
-pub(super) fn renew(
-    connection: &Connection,
-    job: i64,
-    reasons: Option<&[Reason]>,
-) -> rusqlite::Result<u64> {
+pub(super) fn renew(connection: &Connection, job: i64, reasons: Option<&[Reason]>) -> Result<u64> {
     let known = "SELECT reason FROM failures WHERE job = ? AND count > 0";
-    let known: Vec<String> = connection
-        .prepare_cached(known)?
-        .query_map([job], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let known: Vec<String> = connection.query_map(known, [job], |row| row.get(0))?;
     let is_chosen = |code: &String| {
         reasons.is_none_or(|reasons| reasons.iter().any(|reason| reason.code() == code))
     };
@@ -141,7 +126,7 @@ fn state_of(number: i64) -> ItemState {
     }
 }
 
-fn read(row: &Row) -> rusqlite::Result<Item> {
+fn read(row: &Row) -> Result<Item> {
     let video: Option<String> = row.get("video")?;
     Ok(Item {
         position: row.get::<_, i64>("position")? as u64,
@@ -161,15 +146,11 @@ const ITEMS: &str = "SELECT items.position, items.video, items.state, items.reas
     WHERE items.job = ? AND items.position > ?";
 
 /// A page of items.
-pub(crate) fn page(
-    connection: &Connection,
-    job: i64,
-    query: &ItemQuery,
-) -> rusqlite::Result<Vec<Item>> {
+pub(crate) fn page(connection: &Connection, job: i64, query: &ItemQuery) -> Result<Vec<Item>> {
     let mut text = ITEMS.to_owned();
     let (after, limit) = (query.after as i64, query.limit as i64);
     let (state, code) = (query.state.map(number_of), query.reason.map(Reason::code));
-    let mut parameters: Vec<&dyn ToSql> = vec![&job, &after];
+    let mut parameters: Vec<&dyn ToValue> = vec![&job, &after];
     if let Some(state) = &state {
         text += " AND items.state = ?";
         parameters.push(state);
@@ -180,9 +161,7 @@ pub(crate) fn page(
     }
     text += " ORDER BY items.position LIMIT ?";
     parameters.push(&limit);
-    let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map(&*parameters, read)?;
-    rows.collect()
+    connection.query_map(&text, &*parameters, read)
 }
 
 /// An ended item, with its text if it succeeded.
@@ -199,23 +178,18 @@ pub(crate) fn results(
     after: u64,
     limit: usize,
     max_bytes: usize,
-) -> rusqlite::Result<Vec<ResultRow>> {
+) -> Result<Vec<ResultRow>> {
     let query = format!("{ITEMS} AND items.state > 0 ORDER BY items.position LIMIT ?");
-    let mut items = connection.prepare_cached(&query)?;
-    let mut text =
-        connection.prepare_cached(&format!("SELECT {PACKED} FROM transcripts WHERE number = ?"))?;
-    let (mut rows, mut found, mut bytes) =
-        (items.query(params![job, after as i64, limit as i64])?, vec![], 0);
-    while let Some(row) = rows.next()? {
+    let text = format!("SELECT {PACKED} FROM transcripts WHERE number = ?");
+    let (mut found, mut bytes) = (vec![], 0);
+    connection.query_while(&query, params![job, after as i64, limit as i64], |row| {
         let text = match row.get::<_, Option<i64>>("transcript")? {
-            Some(number) => text.query_row([number], packed).optional()?,
+            Some(number) => connection.query_optional(&text, [number], packed)?,
             None => None,
         };
         bytes += text.as_ref().map_or(0, |text| text.compressed.len());
         found.push(ResultRow { item: read(row)?, text });
-        if bytes >= max_bytes {
-            break;
-        }
-    }
+        Ok(bytes < max_bytes)
+    })?;
     Ok(found)
 }

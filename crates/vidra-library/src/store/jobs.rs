@@ -5,12 +5,10 @@ mod create;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 use vidra::{Error, Reason, Result};
 
-use super::error::sql;
+use super::sql::{Connection, Row, ToValue, params};
 use super::{events, items, outbox};
 use crate::job::{Failure, Job, JobEvent, JobId, JobRequest, JobState, Progress, StateEvent, Wait};
 use create::check_unfinished;
@@ -32,7 +30,7 @@ const COLUMNS: &str = "number, id, owner, options, state, wait_reason, wait_unti
     created_at, started_at, finished_at, version, source_count, is_listed, items, succeeded, failed, units,
     collection, (SELECT name FROM collections WHERE collections.number = jobs.collection) AS collection_name";
 
-fn read(connection: &Connection, row: &Row) -> rusqlite::Result<JobRow> {
+fn read(connection: &Connection, row: &Row) -> Result<JobRow> {
     let number: i64 = row.get("number")?;
     let count = |name: &str| row.get::<_, i64>(name).map(|it| u64::try_from(it).unwrap_or(0));
     let time = |name: &str| row.get::<_, Option<i64>>(name).map(|it| it.map(timestamp));
@@ -85,18 +83,17 @@ pub(super) fn reason(code: &str) -> Reason {
     Reason::from_code(code).unwrap_or(Reason::Internal)
 }
 
-fn failures(connection: &Connection, job: i64) -> rusqlite::Result<BTreeMap<&'static str, u64>> {
-    let mut query = connection
-        .prepare_cached("SELECT reason, count FROM failures WHERE job = ? AND count > 0")?;
-    let rows = query.query_map([job], |row| {
+fn failures(connection: &Connection, job: i64) -> Result<BTreeMap<&'static str, u64>> {
+    let query = "SELECT reason, count FROM failures WHERE job = ? AND count > 0";
+    let rows = connection.query_map(query, [job], |row| {
         Ok((reason(&row.get::<_, String>(0)?).code(), row.get::<_, i64>(1)? as u64))
     })?;
-    rows.collect()
+    Ok(rows.into_iter().collect())
 }
 
-pub(super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<JobRow> {
+pub(super) fn by_number(connection: &Connection, number: i64) -> Result<JobRow> {
     let query = format!("SELECT {COLUMNS} FROM jobs WHERE number = ?");
-    connection.prepare_cached(&query)?.query_row([number], |row| read(connection, row))
+    connection.query_row(&query, [number], |row| read(connection, row))
 }
 
 /// Finds a job. With an owner, only a job of that owner.
@@ -106,17 +103,9 @@ pub(super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Resul
 /// [`Reason::JobNotFound`] also for a job of another owner.
 pub(crate) fn find(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<JobRow> {
     let query = format!("SELECT {COLUMNS} FROM jobs WHERE id = ? AND NOT is_deleted");
-    let found = connection
-        .prepare_cached(&query)
-        .and_then(|mut it| it.query_row([id.to_string()], |row| read(connection, row)).optional())
-        .map_err(sql)?;
+    let found = connection.query_optional(&query, [id.to_string()], |row| read(connection, row))?;
     let is_visible = |row: &JobRow| owner.is_none_or(|owner| row.job.owner == owner);
     found.filter(is_visible).ok_or_else(JobId::not_found)
-}
-
-/// The error of a failed statement.
-pub(crate) fn error(error: rusqlite::Error) -> Error {
-    sql(error)
 }
 
 /// The filter of a page of jobs.
@@ -131,11 +120,11 @@ pub(crate) struct JobQuery {
 }
 
 /// A page of jobs, the newest first.
-pub(crate) fn page(connection: &Connection, query: &JobQuery) -> rusqlite::Result<Vec<JobRow>> {
+pub(crate) fn page(connection: &Connection, query: &JobQuery) -> Result<Vec<JobRow>> {
     let mut conditions = vec!["number < ?", "NOT is_deleted"];
     let before = query.before.unwrap_or(i64::MAX);
     let state = query.state.map(JobState::word);
-    let mut parameters: Vec<&dyn ToSql> = vec![&before];
+    let mut parameters: Vec<&dyn ToValue> = vec![&before];
     if let Some(owner) = &query.owner {
         conditions.push("owner = ?");
         parameters.push(owner);
@@ -149,9 +138,7 @@ pub(crate) fn page(connection: &Connection, query: &JobQuery) -> rusqlite::Resul
     let conditions = conditions.join(" AND ");
     let text =
         format!("SELECT {COLUMNS} FROM jobs WHERE {conditions} ORDER BY number DESC LIMIT ?");
-    let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map(&*parameters, |row| read(connection, row))?;
-    rows.collect()
+    connection.query_map(&text, &*parameters, |row| read(connection, row))
 }
 
 /// A change that an owner requests.
@@ -193,10 +180,10 @@ pub(crate) fn change(
     };
     if after != state {
         let state = StateEvent { state: after, waiting: None, error: None };
-        set_state(connection, row.number, &state, now.as_millisecond()).map_err(sql)?;
-        complete_if_done(connection, row.number, now.as_millisecond()).map_err(sql)?;
+        set_state(connection, row.number, &state, now.as_millisecond())?;
+        complete_if_done(connection, row.number, now.as_millisecond())?;
     }
-    Ok(by_number(connection, row.number).map_err(sql)?.job)
+    Ok(by_number(connection, row.number)?.job)
 }
 
 /// Sets the state of a job, and adds the event. The error of a job is set when its listing fails.
@@ -205,7 +192,7 @@ pub(super) fn set_state(
     job: i64,
     state: &StateEvent,
     at: i64,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let StateEvent { state: word, waiting, .. } = state;
     let update = "UPDATE jobs SET state = ?2, wait_reason = ?3, wait_until = ?4,
             started_at = CASE WHEN ?2 IN ('listing', 'running', 'waiting') THEN coalesce(started_at, ?5) ELSE started_at END,
@@ -221,21 +208,18 @@ pub(super) fn set_state(
         waiting.as_ref().map(|it| it.until.as_millisecond()),
         at,
     ];
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     events::add(connection, job, at, &JobEvent::State(state.clone()))?;
     outbox::note_state(connection, job, *word, at)
 }
 
 /// Completes a job whose items have all ended, or fails it if its listing has failed.
-pub(super) fn complete_if_done(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
+pub(super) fn complete_if_done(connection: &Connection, job: i64, at: i64) -> Result<()> {
     let query = "SELECT error_reason, error_message FROM jobs WHERE number = ? AND is_listed
         AND succeeded + failed >= items AND state IN ('queued', 'listing', 'running', 'waiting')";
-    let done = connection
-        .prepare_cached(query)?
-        .query_row([job], |row| {
-            Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
-        })
-        .optional()?;
+    let done = connection.query_optional(query, [job], |row| {
+        Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
+    })?;
     let Some((code, message)) = done else { return Ok(()) };
     let error =
         code.map(|code| Failure { reason: reason(&code), message: message.unwrap_or_default() });
@@ -279,15 +263,15 @@ pub(crate) fn retry(
         }
         Ok((by_number(connection, row.number)?.job, count))
     };
-    renew().map_err(sql)
+    renew()
 }
 
 /// Marks a job as deleted: nobody finds it any more, and nothing of it runs. [`purge_deleted`](super::retention::purge_deleted)
 /// removes its rows.
 pub(crate) fn delete(connection: &Connection, id: JobId, owner: Option<&str>) -> Result<()> {
     let row = find(connection, id, owner)?;
-    let mark = "UPDATE jobs SET is_deleted = 1, state = 'cancelled' WHERE number = ?";
-    connection.execute(mark, [row.number]).map_err(sql)?;
-    connection.execute("DELETE FROM idempotency_keys WHERE job = ?", [row.number]).map_err(sql)?;
+    let mark = "UPDATE jobs SET is_deleted = TRUE, state = 'cancelled' WHERE number = ?";
+    connection.execute(mark, [row.number])?;
+    connection.execute("DELETE FROM idempotency_keys WHERE job = ?", [row.number])?;
     Ok(())
 }

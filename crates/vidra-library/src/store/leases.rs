@@ -4,11 +4,11 @@
 //! process that lost its lease cannot change anything.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
-use vidra::{Error, VideoId};
+use vidra::{Error, Result, VideoId};
 
 use super::items::{FAILED, SUCCEEDED, count_failure};
 use super::jobs::{self, JobRow};
+use super::sql::{Connection, Dialect, params};
 use super::transcripts::{self, NewTranscript};
 use super::work::{LONGEST_PAUSE_MS, is_out_of_room, plausible};
 use super::{collections, events, listing, sync};
@@ -70,9 +70,15 @@ impl ListedSource {
 }
 
 /// The next fencing number.
-fn next_fence(connection: &Connection) -> rusqlite::Result<i64> {
-    let next = "UPDATE counters SET value = value + 1 WHERE name = 'lease' RETURNING value";
-    connection.prepare_cached(next)?.query_row([], |row| row.get(0))
+fn next_fence(connection: &Connection) -> Result<i64> {
+    let next = match connection.dialect() {
+        Dialect::Sqlite => {
+            "UPDATE counters SET value = value + 1 WHERE name = 'lease' RETURNING value"
+        }
+        // Without a row that every transaction would lock.
+        Dialect::Postgres => "SELECT nextval('leases')",
+    };
+    connection.query_row(next, (), |row| row.get(0))
 }
 
 /// How often a lease looks further if it finds known transcripts.
@@ -87,11 +93,11 @@ pub(crate) fn lease_items(
     count: usize,
     max_bytes: Option<u64>,
     now: Timestamp,
-) -> rusqlite::Result<Vec<LeasedItem>> {
+) -> Result<Vec<LeasedItem>> {
     let (job, at) = (work.number, now.as_millisecond());
     let is_active = "SELECT 1 FROM jobs WHERE number = ?
         AND state IN ('queued', 'listing', 'running', 'waiting')";
-    if connection.prepare_cached(is_active)?.query_row([job], |_| Ok(())).optional()?.is_none() {
+    if connection.query_optional(is_active, [job], |_| Ok(()))?.is_none() {
         return Ok(vec![]);
     }
     if is_out_of_room(connection, &work.job.owner, max_bytes)? {
@@ -100,21 +106,20 @@ pub(crate) fn lease_items(
     let free = "SELECT position, video, attempts FROM items
         WHERE job = ?1 AND state = 0 AND lease IS NULL AND (not_before <= ?2 OR not_before > ?2 + ?4)
         ORDER BY not_before, position LIMIT ?3";
-    let mut free = connection.prepare_cached(free)?;
+    let free = format!("{free}{}", connection.dialect().for_update_of_free_rows());
     let take = "UPDATE items SET lease = ?, process = ? WHERE job = ? AND position = ?";
-    let mut take = connection.prepare_cached(take)?;
     let request = transcript_key(&work.job.options.transcript);
     let mut leased = vec![];
     // Known transcripts end here, a bounded number in one transaction.
     for _ in 0..KNOWN_ROUNDS {
-        let found: Vec<(i64, String, u32)> = free
-            .query_map(params![job, at, (count - leased.len()) as i64, LONGEST_PAUSE_MS], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })?
-            .collect::<rusqlite::Result<_>>()?;
+        let found: Vec<(i64, String, u32)> = connection.query_map(
+            &free,
+            params![job, at, (count - leased.len()) as i64, LONGEST_PAUSE_MS],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
         for (position, text, attempts) in &found {
             let lease = Lease { job, position: *position, fence: next_fence(connection)? };
-            take.execute(params![lease.fence, process, job, position])?;
+            connection.execute(take, params![lease.fence, process, job, position])?;
             let known = match work.job.options.refresh {
                 true => None,
                 false => transcripts::find(connection, text, &request)?,
@@ -140,12 +145,11 @@ pub(crate) fn lease_items(
 }
 
 /// Sets a job to listing or running when its work begins.
-fn begin(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
+fn begin(connection: &Connection, job: i64, at: i64) -> Result<()> {
     let query = "SELECT state, is_listed FROM jobs WHERE number = ?";
-    let found: Option<(String, bool)> = connection
-        .prepare_cached(query)?
-        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let query = format!("{query}{}", connection.dialect().for_update());
+    let found: Option<(String, bool)> =
+        connection.query_optional(&query, [job], |row| Ok((row.get(0)?, row.get(1)?)))?;
     // The job may have been deleted meanwhile.
     let Some((state, is_listed)) = found else { return Ok(()) };
     let after = if is_listed { JobState::Running } else { JobState::Listing };
@@ -169,15 +173,13 @@ pub(crate) fn end_item(
     outcome: &Result<NewTranscript, Failure>,
     request: &str,
     now: Timestamp,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let at = now.as_millisecond();
     match outcome {
         Ok(new) => {
             let owner = "SELECT owner FROM jobs WHERE number = ?";
-            let owner: Option<String> = connection
-                .prepare_cached(owner)?
-                .query_row([lease.job], |row| row.get(0))
-                .optional()?;
+            let owner: Option<String> =
+                connection.query_optional(owner, [lease.job], |row| row.get(0))?;
             // The job may have been deleted meanwhile.
             let owner = owner.unwrap_or_default();
             let number = transcripts::store(connection, new, &owner, Some(request), at)?;
@@ -193,7 +195,7 @@ fn finish(
     lease: &Lease,
     outcome: Result<i64, &Failure>,
     at: i64,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let Lease { job, position, fence } = *lease;
     let (state, transcript) = match outcome {
         Ok(number) => (SUCCEEDED, Some(number)),
@@ -215,15 +217,20 @@ fn finish(
         fence,
     ];
     let video: Option<Option<String>> =
-        connection.prepare_cached(update)?.query_row(parameters, |row| row.get(0)).optional()?;
+        connection.query_optional(update, parameters, |row| row.get(0))?;
     let Some(video) = video else { return Ok(false) };
     if let Some(video) = &video {
         collections::note_item(connection, job, video, failure, at)?;
     }
     // A job that gets on no longer waits.
-    let counter = "UPDATE jobs SET succeeded = succeeded + ?2, failed = failed + NOT ?2, waiting_since = NULL, is_wait_sent = 0
+    let counter =
+        "UPDATE jobs SET succeeded = succeeded + ?2, failed = failed + ?3, waiting_since = NULL,
+            is_wait_sent = FALSE
         WHERE number = ?1";
-    connection.prepare_cached(counter)?.execute(params![job, failure.is_none()])?;
+    connection.execute(
+        counter,
+        params![job, i64::from(failure.is_none()), i64::from(failure.is_some())],
+    )?;
     if let Some(failure) = failure {
         count_failure(connection, job, failure.reason.code(), 1)?;
     }
@@ -243,7 +250,7 @@ pub(crate) fn postpone_item(
     lease: &Lease,
     not_before: Timestamp,
     attempt: Option<&Error>,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let update =
         "UPDATE items SET lease = NULL, process = NULL, not_before = ?, attempts = attempts + ?,
             reason = coalesce(?, reason), message = coalesce(?, message)
@@ -257,7 +264,7 @@ pub(crate) fn postpone_item(
         lease.position,
         lease.fence,
     ];
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     Ok(())
 }
 
@@ -267,25 +274,23 @@ pub(crate) fn lease_source(
     process: i64,
     job: i64,
     now: Timestamp,
-) -> rusqlite::Result<Option<LeasedSource>> {
+) -> Result<Option<LeasedSource>> {
     let at = now.as_millisecond();
     let next = "SELECT position, kind, id, cursor, attempts, not_before, lease FROM sources
         WHERE job = ? AND NOT is_listed AND EXISTS (SELECT 1 FROM jobs WHERE number = job
             AND state IN ('queued', 'listing', 'running', 'waiting'))
         ORDER BY position LIMIT 1";
-    let next = connection
-        .prepare_cached(next)?
-        .query_row([job], |row| {
-            let is_due = plausible(row.get(5)?, at) <= at;
-            let is_free = is_due && row.get::<_, Option<i64>>(6)?.is_none();
-            let source = (row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-            Ok((row.get::<_, i64>(0)?, source, row.get(3)?, row.get(4)?, is_free))
-        })
-        .optional()?;
+    let next = format!("{next}{}", connection.dialect().for_update());
+    let next = connection.query_optional(&next, [job], |row| {
+        let is_due = plausible(row.get(5)?, at) <= at;
+        let is_free = is_due && row.get::<_, Option<i64>>(6)?.is_none();
+        let source = (row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        Ok((row.get::<_, i64>(0)?, source, row.get(3)?, row.get(4)?, is_free))
+    })?;
     let Some((position, (kind, id), cursor, attempts, true)) = next else { return Ok(None) };
     let lease = Lease { job, position, fence: next_fence(connection)? };
     let take = "UPDATE sources SET lease = ?, process = ? WHERE job = ? AND position = ?";
-    connection.prepare_cached(take)?.execute(params![lease.fence, process, job, position])?;
+    connection.execute(take, params![lease.fence, process, job, position])?;
     begin(connection, job, at)?;
     match ListedSource::from_stored(&kind, &id) {
         Ok(source) => Ok(Some(LeasedSource { lease, source, cursor, attempts })),
@@ -303,18 +308,18 @@ pub(crate) fn set_wait(
     job: i64,
     wait: Option<&Wait>,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let at = now.as_millisecond();
     let Some(wait) = wait else { return begin(connection, job, at) };
     let current = "SELECT state, wait_reason, wait_until FROM jobs WHERE number = ?";
-    let current: Option<(String, Option<String>, Option<i64>)> = connection
-        .prepare_cached(current)?
-        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let current = format!("{current}{}", connection.dialect().for_update());
+    let current: Option<(String, Option<String>, Option<i64>)> =
+        connection
+            .query_optional(&current, [job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let Some((state, reason, until)) = current else { return Ok(()) };
     // Another process may be able to work on it.
     let leased = "SELECT EXISTS (SELECT 1 FROM items WHERE job = ? AND lease IS NOT NULL)";
-    let is_leased: bool = connection.prepare_cached(leased)?.query_row([job], |row| row.get(0))?;
+    let is_leased: bool = connection.query_row(leased, [job], |row| row.get(0))?;
     let is_active = !is_leased && JobState::from_word(&state).is_some_and(JobState::is_active);
     let is_same = state == JobState::Waiting.word()
         && reason.as_deref() == Some(wait.reason.code())

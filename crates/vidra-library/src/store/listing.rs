@@ -1,12 +1,12 @@
 //! Listing: pages of sources become items.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
-use vidra::{QuotaDay, Reason, VideoId};
+use vidra::{QuotaDay, Reason, Result, VideoId};
 
 use super::discovery::{DateSource, FoundVideo, store_date};
 use super::items::{self, NewItem};
 use super::leases::Lease;
+use super::sql::{Connection, params};
 use super::{events, jobs};
 use crate::job::{Failure, JobEvent, JobState, ListedEvent, StateEvent};
 
@@ -51,21 +51,21 @@ pub(crate) fn add_page(
     limit: Option<u64>,
     page: &ListedPage,
     now: Timestamp,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let at = now.as_millisecond();
     let Lease { job, position, fence } = *lease;
     // Also after a lost lease: the call was made.
     count_units(connection, lease, page.charge)?;
-    let update = "UPDATE sources SET cursor = ?, is_listed = ?, attempts = 0, not_before = 0,
+    let update = "UPDATE sources SET cursor = ?1, is_listed = ?2, attempts = 0, not_before = 0,
             lease = CASE WHEN ?2 THEN NULL ELSE lease END, process = CASE WHEN ?2 THEN NULL ELSE process END
-        WHERE job = ? AND position = ? AND lease = ? AND cursor IS ?";
+        WHERE job = ?3 AND position = ?4 AND lease = ?5 AND cursor IS NOT DISTINCT FROM ?6";
     let is_last = page.next.is_none();
     let parameters = params![page.next, is_last, job, position, fence, page.cursor];
-    if connection.prepare_cached(update)?.execute(parameters)? == 0 {
+    if connection.execute(update, parameters)? == 0 {
         let is_added = "SELECT EXISTS (SELECT 1 FROM sources
-            WHERE job = ? AND position = ? AND lease = ? AND cursor IS ?)";
+            WHERE job = ? AND position = ? AND lease = ? AND cursor IS NOT DISTINCT FROM ?)";
         let parameters = params![job, position, fence, page.next];
-        return connection.prepare_cached(is_added)?.query_row(parameters, |row| row.get(0));
+        return connection.query_row(is_added, parameters, |row| row.get(0));
     }
     for it in &page.videos {
         if let (Some(id), Some(_), None) = (it.video, it.published, it.reason) {
@@ -80,7 +80,7 @@ pub(crate) fn add_page(
     });
     let (added, is_full) = items::add(connection, job, limit, new, at)?;
     let items = "SELECT items FROM jobs WHERE number = ?";
-    let items: i64 = connection.prepare_cached(items)?.query_row([job], |row| row.get(0))?;
+    let items: i64 = connection.query_row(items, [job], |row| row.get(0))?;
     let listed = ListedEvent { added, items: items as u64, units: page.charge.units };
     events::add(connection, job, at, &JobEvent::Listed(listed))?;
     if is_full {
@@ -92,8 +92,7 @@ pub(crate) fn add_page(
     }
     let is_active =
         "SELECT state IN ('queued', 'listing', 'running', 'waiting') FROM jobs WHERE number = ?";
-    let is_active: bool =
-        connection.prepare_cached(is_active)?.query_row([job], |row| row.get(0))?;
+    let is_active: bool = connection.query_row(is_active, [job], |row| row.get(0))?;
     if !is_active {
         // The job was paused or cancelled meanwhile.
         postpone_source(connection, lease, Charge::default(), now, false)?;
@@ -102,47 +101,40 @@ pub(crate) fn add_page(
 }
 
 /// Counts the units of a call, unless they were counted.
-pub(super) fn count_units(
-    connection: &Connection,
-    lease: &Lease,
-    charge: Charge,
-) -> rusqlite::Result<()> {
+pub(super) fn count_units(connection: &Connection, lease: &Lease, charge: Charge) -> Result<()> {
     let (Lease { job, position, fence }, Charge { call, units, at }) = (*lease, charge);
     if units == 0 {
         return Ok(());
     }
     let mark = "UPDATE sources SET charged_lease = ?1, charged_call = ?2
-        WHERE job = ?3 AND position = ?4 AND NOT (charged_lease IS ?1 AND charged_call IS ?2)";
+        WHERE job = ?3 AND position = ?4 AND NOT (charged_lease IS NOT DISTINCT FROM ?1
+            AND charged_call IS NOT DISTINCT FROM ?2)";
     let parameters = params![fence, call as i64, job, position];
-    if connection.prepare_cached(mark)?.execute(parameters)? > 0 {
+    if connection.execute(mark, parameters)? > 0 {
         let update = "UPDATE jobs SET units = units + ? WHERE number = ?";
-        connection.prepare_cached(update)?.execute(params![units as i64, job])?;
+        connection.execute(update, params![units as i64, job])?;
         let of_collection = "INSERT INTO collection_units (collection, day, units)
             SELECT collection, ?1, ?2 FROM jobs WHERE number = ?3 AND collection IS NOT NULL
-            ON CONFLICT (collection, day) DO UPDATE SET units = units + excluded.units";
+            ON CONFLICT (collection, day) DO UPDATE SET units = collection_units.units + excluded.units";
         let parameters = params![QuotaDay::of(at).date, units as i64, job];
-        connection.prepare_cached(of_collection)?.execute(parameters)?;
+        connection.execute(of_collection, parameters)?;
     }
     Ok(())
 }
 
 /// Whether a lease is valid.
-pub(super) fn is_held(connection: &Connection, lease: &Lease) -> rusqlite::Result<bool> {
+pub(super) fn is_held(connection: &Connection, lease: &Lease) -> Result<bool> {
     let Lease { job, position, fence } = *lease;
     let held = "SELECT EXISTS (SELECT 1 FROM sources WHERE job = ? AND position = ? AND lease = ?)";
-    connection.prepare_cached(held)?.query_row(params![job, position, fence], |row| row.get(0))
+    connection.query_row(held, params![job, position, fence], |row| row.get(0))
 }
 
 /// Ends a source: there is nothing more to list.
-pub(crate) fn end_source(
-    connection: &Connection,
-    lease: &Lease,
-    now: Timestamp,
-) -> rusqlite::Result<()> {
+pub(crate) fn end_source(connection: &Connection, lease: &Lease, now: Timestamp) -> Result<()> {
     let Lease { job, position, fence } = *lease;
-    let listed = "UPDATE sources SET is_listed = 1, attempts = 0, lease = NULL, process = NULL
+    let listed = "UPDATE sources SET is_listed = TRUE, attempts = 0, lease = NULL, process = NULL
         WHERE job = ? AND position = ? AND lease = ?";
-    connection.prepare_cached(listed)?.execute(params![job, position, fence])?;
+    connection.execute(listed, params![job, position, fence])?;
     finish_if_listed(connection, job, now.as_millisecond())
 }
 
@@ -163,7 +155,7 @@ pub(crate) fn fail_source(
     charge: Charge,
     failure: &Failure,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let Lease { job, position, .. } = *lease;
     count_units(connection, lease, charge)?;
     if !is_held(connection, lease)? {
@@ -175,7 +167,7 @@ pub(crate) fn fail_source(
     match failure.reason {
         Reason::UnitBudgetExhausted => end(connection, job)?,
         _ => {
-            let listed = "UPDATE sources SET is_listed = 1, lease = NULL, process = NULL
+            let listed = "UPDATE sources SET is_listed = TRUE, lease = NULL, process = NULL
                 WHERE job = ? AND position = ?";
             connection.execute(listed, params![job, position])?;
         }
@@ -184,20 +176,17 @@ pub(crate) fn fail_source(
 }
 
 /// Ends the listing of all sources of a job.
-fn end(connection: &Connection, job: i64) -> rusqlite::Result<()> {
-    let end = "UPDATE sources SET is_listed = 1, lease = NULL, process = NULL WHERE job = ?";
+fn end(connection: &Connection, job: i64) -> Result<()> {
+    let end = "UPDATE sources SET is_listed = TRUE, lease = NULL, process = NULL WHERE job = ?";
     connection.execute(end, [job])?;
     Ok(())
 }
 
 /// Notes that all sources are listed.
-fn finish_if_listed(connection: &Connection, job: i64, at: i64) -> rusqlite::Result<()> {
-    let update = "UPDATE jobs SET is_listed = 1 WHERE number = ?1 AND NOT is_listed
+fn finish_if_listed(connection: &Connection, job: i64, at: i64) -> Result<()> {
+    let update = "UPDATE jobs SET is_listed = TRUE WHERE number = ?1 AND NOT is_listed
         AND NOT EXISTS (SELECT 1 FROM sources WHERE job = ?1 AND NOT is_listed) RETURNING state";
-    let listed: Vec<String> = connection
-        .prepare_cached(update)?
-        .query_map([job], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let listed: Vec<String> = connection.query_map(update, [job], |row| row.get(0))?;
     if listed.iter().any(|state| state == JobState::Listing.word()) {
         let running = StateEvent { state: JobState::Running, waiting: None, error: None };
         jobs::set_state(connection, job, &running, at)?;
@@ -213,7 +202,7 @@ pub(crate) fn postpone_source(
     charge: Charge,
     not_before: Timestamp,
     is_failed: bool,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let update =
         "UPDATE sources SET lease = NULL, process = NULL, not_before = ?, attempts = attempts + ?
         WHERE job = ? AND position = ? AND lease = ?";
@@ -221,7 +210,7 @@ pub(crate) fn postpone_source(
     let parameters =
         params![not_before.as_millisecond(), i64::from(is_failed), job, position, fence];
     count_units(connection, lease, charge)?;
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     Ok(())
 }
 
@@ -230,13 +219,14 @@ mod tests {
     use super::*;
     use crate::job::{JobId, JobRequest, JobSource};
     use crate::store::jobs::NewJob;
-    use crate::store::{leases, migrate, processes};
+    use crate::store::{leases, processes, sqlite};
 
     /// A write whose caller gave up may have been made, and is repeated.
     #[test]
     fn a_repeated_page_changes_nothing() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate::migrate(&mut connection).unwrap();
+        let mut connection = rusqlite::Connection::open_in_memory().unwrap();
+        sqlite::migrate(&mut connection).unwrap();
+        let connection: &Connection = &connection;
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let new = NewJob {
             id: JobId::random().unwrap(),
@@ -247,9 +237,9 @@ mod tests {
             max_unfinished: None,
             max_bytes: None,
         };
-        jobs::create(&connection, &new, now).unwrap();
-        let process = processes::add_process(&connection, now).unwrap();
-        let source = leases::lease_source(&connection, process, 1, now).unwrap().unwrap();
+        jobs::create(connection, &new, now).unwrap();
+        let process = processes::add_process(connection, now).unwrap();
+        let source = leases::lease_source(connection, process, 1, now).unwrap().unwrap();
         let video = |n: u32| {
             let video = VideoId::parse(&format!("video{n:06}")).ok();
             ListedVideo { video, reason: None, published: Some(now) }
@@ -262,19 +252,18 @@ mod tests {
             next: next.map(str::to_owned),
             charge: Charge { call: u64::from(n), units: 1, at: now },
         };
-        let add =
-            |page: &ListedPage| add_page(&connection, &source.lease, None, page, now).unwrap();
+        let add = |page: &ListedPage| add_page(connection, &source.lease, None, page, now).unwrap();
         let first = page(1, None, Some("b"));
         assert!(add(&first) && add(&first), "listing continues");
         let last = page(2, Some("b"), None);
         assert!(!add(&last) && !add(&last));
-        let job = jobs::by_number(&connection, 1).unwrap().job;
+        let job = jobs::by_number(connection, 1).unwrap().job;
         assert_eq!((job.progress.total, job.progress.units), (Some(4), 2));
         // A call that failed after the lease was lost still cost its units, once.
         let charge = Charge { call: 3, units: 1, at: now };
         for _ in 0..2 {
-            postpone_source(&connection, &source.lease, charge, now, false).unwrap();
+            postpone_source(connection, &source.lease, charge, now, false).unwrap();
         }
-        assert_eq!(jobs::by_number(&connection, 1).unwrap().job.progress.units, 3);
+        assert_eq!(jobs::by_number(connection, 1).unwrap().job.progress.units, 3);
     }
 }

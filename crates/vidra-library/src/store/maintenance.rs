@@ -1,15 +1,11 @@
 //! Maintenance of the file: figures, checks, backups.
 
-use std::path::Path;
-
 use jiff::Timestamp;
-use rusqlite::{Connection, MAIN_DB, params};
 use serde::Serialize;
 use vidra::{Reason, Result, VideoId};
 
-use super::error::{file, sql};
 use super::jobs;
-use super::locks::private_options;
+use super::sql::{Connection, Dialect, params};
 use super::{index, resources, transcripts};
 use crate::job::{ItemState, JobState, StateEvent};
 
@@ -41,22 +37,23 @@ pub struct Stats {
 }
 
 /// Reads the figures of the whole file.
-pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
+pub(crate) fn stats(connection: &Connection) -> Result<Stats> {
     let numbers = |query: &str| {
-        connection.query_row(query, [], |row| {
+        connection.query_row(query, (), |row| {
             let number = |index| row.get::<_, Option<i64>>(index).map(|it| it.unwrap_or(0) as u64);
             Ok((number(0)?, number(1)?, number(2)?))
         })
     };
-    let (transcripts, text_bytes, stored_bytes) =
-        numbers("SELECT count(*), sum(length), sum(length(text)) FROM transcripts")?;
+    let (transcripts, text_bytes, stored_bytes) = numbers(
+        "SELECT count(*), CAST(sum(length) AS BIGINT), CAST(sum(length(text)) AS BIGINT) FROM transcripts",
+    )?;
     let (videos, seconds, _) = numbers(
-        "SELECT count(*), sum(duration), 0 FROM videos
+        "SELECT count(*), CAST(sum(duration) AS BIGINT), 0 FROM videos
         WHERE id IN (SELECT video FROM transcripts)",
     )?;
     let (jobs, items, unfinished_jobs) = numbers(
-        "SELECT count(*), sum(items),
-        sum(state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs WHERE NOT is_deleted",
+        "SELECT count(*), CAST(sum(items) AS BIGINT),
+        count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled', 'failed')) FROM jobs WHERE NOT is_deleted",
     )?;
     let (collections, collection_videos, _) = numbers(
         "SELECT (SELECT count(*) FROM collections WHERE NOT is_deleted), count(*), 0 FROM collection_videos",
@@ -76,14 +73,13 @@ pub(crate) fn stats(connection: &Connection) -> rusqlite::Result<Stats> {
 }
 
 /// The number of jobs in each state.
-pub(crate) fn job_counts(connection: &Connection) -> rusqlite::Result<Vec<(JobState, u64)>> {
+pub(crate) fn job_counts(connection: &Connection) -> Result<Vec<(JobState, u64)>> {
     let counts = "SELECT state, count(*) FROM jobs WHERE NOT is_deleted GROUP BY state";
-    let mut query = connection.prepare_cached(counts)?;
-    let rows = query.query_map([], |row| {
+    let rows = connection.query_map(counts, (), |row| {
         let state = JobState::from_word(&row.get::<_, String>(0)?);
         Ok(state.map(|state| (state, row.get::<_, i64>(1).unwrap_or(0) as u64)))
     })?;
-    rows.filter_map(rusqlite::Result::transpose).collect()
+    Ok(rows.into_iter().flatten().collect())
 }
 
 /// Figures of all jobs in a file.
@@ -99,13 +95,15 @@ pub struct JobFigures {
 }
 
 /// Reads the figures of all jobs. It reads no item.
-pub(crate) fn job_figures(connection: &Connection, now: Timestamp) -> rusqlite::Result<JobFigures> {
+pub(crate) fn job_figures(connection: &Connection, now: Timestamp) -> Result<JobFigures> {
     let counts = job_counts(connection)?;
     let count = |state| counts.iter().find(|(it, _)| *it == state).map_or(0, |(_, count)| *count);
     let jobs = JobState::ALL.iter().map(|(_, state)| (*state, count(*state))).collect();
-    let sums = "SELECT sum(items - succeeded - failed), sum(succeeded), sum(failed) FROM jobs
+    let sums =
+        "SELECT CAST(sum(items - succeeded - failed) AS BIGINT), CAST(sum(succeeded) AS BIGINT),
+        CAST(sum(failed) AS BIGINT) FROM jobs
         WHERE NOT is_deleted";
-    let [pending, succeeded, failed] = connection.query_row(sums, [], |row| {
+    let [pending, succeeded, failed] = connection.query_row(sums, (), |row| {
         let number = |index| row.get::<_, Option<i64>>(index).map(|it| it.unwrap_or(0) as u64);
         Ok([number(0)?, number(1)?, number(2)?])
     })?;
@@ -142,35 +140,31 @@ pub struct Check {
 }
 
 /// Checks the structure of the file and of the index, and that the counts of jobs agree with their items.
-pub(crate) fn check_structure(connection: &Connection) -> rusqlite::Result<Check> {
-    let mut query = connection.prepare("PRAGMA integrity_check")?;
-    let mut faults: Vec<String> =
-        query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+pub(crate) fn check_structure(connection: &Connection) -> Result<Check> {
+    let mut faults: Vec<String> = match connection.dialect() {
+        Dialect::Sqlite => connection.query_map("PRAGMA integrity_check", (), |row| row.get(0))?,
+        // PostgreSQL has tools of its own.
+        Dialect::Postgres => vec![],
+    };
     faults.retain(|line| line != "ok");
     let index_faults = index::faults(connection, &mut faults)?;
     let counts = "SELECT jobs.id FROM jobs LEFT JOIN
-            (SELECT job, count(*) AS all_items, sum(state = 1) AS good, sum(state = 2) AS bad FROM items GROUP BY job)
+            (SELECT job, count(*) AS all_items, count(*) FILTER (WHERE state = 1) AS good,
+                count(*) FILTER (WHERE state = 2) AS bad FROM items GROUP BY job)
             AS counted ON counted.job = jobs.number
         WHERE NOT is_deleted
             AND (jobs.items <> coalesce(all_items, 0) OR succeeded <> coalesce(good, 0) OR failed <> coalesce(bad, 0))";
-    let mut query = connection.prepare(counts)?;
-    for id in query.query_map([], |row| row.get::<_, String>(0))? {
-        faults.push(format!("the counts of job {} do not agree with its items", id?));
+    for id in connection.query_map(counts, (), |row| row.get::<_, String>(0))? {
+        faults.push(format!("the counts of job {id} do not agree with its items"));
     }
     Ok(Check { faults, index_faults, ..Check::default() })
 }
 
 /// Removes a damaged transcript. Items that succeeded with it become pending, so that a worker fetches it again.
-pub(crate) fn remove_damaged(
-    connection: &Connection,
-    number: i64,
-    now: Timestamp,
-) -> rusqlite::Result<u64> {
+pub(crate) fn remove_damaged(connection: &Connection, number: i64, now: Timestamp) -> Result<u64> {
     let jobs = "SELECT job, count(*) FROM items WHERE transcript = ? GROUP BY job";
-    let jobs: Vec<(i64, i64)> = connection
-        .prepare(jobs)?
-        .query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+    let jobs: Vec<(i64, i64)> =
+        connection.query_map(jobs, [number], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let items =
         "UPDATE items SET state = 0, transcript = NULL, finished_at = NULL WHERE transcript = ?";
     let renewed = connection.execute(items, [number])?;
@@ -208,7 +202,7 @@ pub(crate) fn check_texts(
     after: i64,
     limit: usize,
 ) -> Result<CheckedPage> {
-    let page = transcripts::export_page(connection, after, limit).map_err(sql)?;
+    let page = transcripts::export_page(connection, after, limit)?;
     let (last, count) = (page.last().map(|it| it.number), page.len() as u64);
     let is_damaged = |it: &transcripts::StoredTranscript| {
         it.text.transcript().is_err_and(|error| error.reason() == Reason::LibraryDamaged)
@@ -217,27 +211,8 @@ pub(crate) fn check_texts(
     Ok(CheckedPage { damaged, last, count })
 }
 
-/// Copies the database to a new file, while others read and write it.
-///
-/// # Errors
-///
-/// [`Reason::LibraryUnavailable`] if the file exists or cannot be written.
-pub(crate) fn backup(connection: &Connection, to: &Path) -> Result<()> {
-    // Creating the file first never replaces another one.
-    private_options().create_new(true).open(to).map_err(file)?;
-    // The first read takes the snapshot. Without it, every commit of another connection would start the copy again.
-    let snapshot = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
-    let copied = snapshot
-        .and_then(|()| connection.backup(MAIN_DB, to, None::<fn(rusqlite::backup::Progress)>));
-    copied.map_err(|error| {
-        // A part of a copy is of no use.
-        let _ = std::fs::remove_file(to);
-        sql(error)
-    })
-}
-
 /// Removes the transcripts and the data of these videos. Returns the number of removed transcripts.
-pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::Result<u64> {
+pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> Result<u64> {
     let mut removed = 0;
     for video in videos {
         let video = video.to_string();
@@ -251,20 +226,9 @@ pub(crate) fn forget(connection: &Connection, videos: &[VideoId]) -> rusqlite::R
 }
 
 /// Removes the transcripts and the data of a video. Returns the number of removed transcripts.
-pub(super) fn remove_texts(connection: &Connection, video: &str) -> rusqlite::Result<usize> {
+pub(super) fn remove_texts(connection: &Connection, video: &str) -> Result<usize> {
     index::remove_video(connection, video)?;
-    let removed =
-        connection.prepare_cached("DELETE FROM transcripts WHERE video = ?")?.execute([video])?;
-    connection.prepare_cached("DELETE FROM videos WHERE id = ?")?.execute([video])?;
+    let removed = connection.execute("DELETE FROM transcripts WHERE video = ?", [video])?;
+    connection.execute("DELETE FROM videos WHERE id = ?", [video])?;
     Ok(removed)
-}
-
-/// Copies the write-ahead log into the file, and empties it.
-pub(crate) fn checkpoint(connection: &Connection) -> Result<()> {
-    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(sql)
-}
-
-/// Rewrites the file without free pages. No transaction may be open.
-pub(crate) fn vacuum(connection: &Connection) -> Result<()> {
-    connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(sql)
 }

@@ -1,12 +1,14 @@
 //! The outbox of webhooks: messages are stored in the transaction of the change that they report.
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use vidra::format::iso_millis;
 
+use vidra::Result;
+
 use super::collections;
 use super::jobs::{self, timestamp};
+use super::sql::{Connection, params};
 use crate::collection::Coverage;
 use crate::job::{Job, JobId, JobState};
 
@@ -54,12 +56,13 @@ fn add(
     kind: &str,
     data: &impl Serialize,
     at: i64,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let message = Message { kind, timestamp: iso_millis(timestamp(at)), data };
     let body = serde_json::to_string(&message).unwrap_or_default();
     let insert = "INSERT INTO webhook_messages (id, webhook, body, created_at, next_attempt)
-        VALUES ('msg_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?3)";
-    connection.prepare_cached(insert)?.execute(params![webhook, body, at])?;
+        VALUES (?1, ?2, ?3, ?4, ?4)";
+    let id = format!("msg_{}", JobId::random()?);
+    connection.execute(insert, params![id, webhook, body, at])?;
     Ok(())
 }
 
@@ -69,14 +72,13 @@ pub(super) fn note_state(
     job: i64,
     state: JobState,
     at: i64,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if !state.is_finished() {
         return Ok(());
     }
     let targets = "SELECT webhook, collection FROM jobs WHERE number = ?";
-    let (webhook, collection): (Option<String>, Option<i64>) = connection
-        .prepare_cached(targets)?
-        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (webhook, collection): (Option<String>, Option<i64>) =
+        connection.query_row(targets, [job], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if let Some(webhook) = webhook {
         let kind = format!("job.{}", state.word());
         let job = jobs::by_number(connection, job)?.job;
@@ -91,13 +93,13 @@ pub(super) fn note_state(
 }
 
 /// Adds the message about a sync that has found something.
-fn note_sync(connection: &Connection, collection: i64, job: i64, at: i64) -> rusqlite::Result<()> {
+fn note_sync(connection: &Connection, collection: i64, job: i64, at: i64) -> Result<()> {
     let row = collections::by_number(connection, collection)?.collection;
     let Some(webhook) = &row.options.webhook else { return Ok(()) };
     let job = jobs::by_number(connection, job)?.job;
     let new = "SELECT count(*) FROM collection_videos WHERE collection = ? AND found_at >= ?";
     let parameters = params![collection, job.created_at.as_millisecond()];
-    let new: i64 = connection.prepare_cached(new)?.query_row(parameters, |row| row.get(0))?;
+    let new: i64 = connection.query_row(new, parameters, |row| row.get(0))?;
     if new == 0 && job.progress.succeeded == 0 {
         return Ok(());
     }
@@ -117,22 +119,20 @@ const LONG_WAITS: &str =
     "state = 'waiting' AND webhook IS NOT NULL AND NOT is_wait_sent AND wait_reason <> 'paced'";
 
 /// When the next message about a waiting job is due.
-pub(crate) fn next_wait(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+pub(crate) fn next_wait(connection: &Connection) -> Result<Option<Timestamp>> {
     let next = format!("SELECT min(waiting_since) FROM jobs WHERE {LONG_WAITS}");
-    let next: Option<i64> = connection.prepare_cached(&next)?.query_row([], |row| row.get(0))?;
+    let next: Option<i64> = connection.query_row(&next, (), |row| row.get(0))?;
     Ok(next.map(|since| timestamp(since + WAIT_MS)))
 }
 
 /// Adds the messages about jobs that have waited for five minutes.
-pub(crate) fn note_waits(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+pub(crate) fn note_waits(connection: &Connection, now: Timestamp) -> Result<()> {
     let at = now.as_millisecond();
     let long = format!(
-        "UPDATE jobs SET is_wait_sent = 1 WHERE {LONG_WAITS} AND waiting_since <= ? RETURNING number, webhook"
+        "UPDATE jobs SET is_wait_sent = TRUE WHERE {LONG_WAITS} AND waiting_since <= ? RETURNING number, webhook"
     );
-    let long: Vec<(i64, String)> = connection
-        .prepare_cached(&long)?
-        .query_map([at - WAIT_MS], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+    let long: Vec<(i64, String)> =
+        connection.query_map(&long, [at - WAIT_MS], |row| Ok((row.get(0)?, row.get(1)?)))?;
     for (job, webhook) in long {
         let job = jobs::by_number(connection, job)?.job;
         add(connection, &webhook, "job.waiting", &JobNews { job }, at)?;
@@ -161,33 +161,26 @@ pub(crate) fn claim(
     connection: &Connection,
     webhook: &str,
     now: Timestamp,
-) -> rusqlite::Result<Option<WebhookMessage>> {
+) -> Result<Option<WebhookMessage>> {
     let at = now.as_millisecond();
     let claim = "UPDATE webhook_messages SET attempts = attempts + 1, next_attempt = ?2 + ?3 WHERE number =
             (SELECT number FROM webhook_messages WHERE webhook = ?1 AND next_attempt <= ?2 ORDER BY number LIMIT 1)
         RETURNING number, id, body, attempts, created_at";
-    connection
-        .prepare_cached(claim)?
-        .query_row(params![webhook, at, CLAIM_MS], |row| {
-            Ok(WebhookMessage {
-                number: row.get(0)?,
-                id: row.get(1)?,
-                body: row.get(2)?,
-                attempt: row.get(3)?,
-                expires_at: timestamp(row.get::<_, i64>(4)? + LIFE_MS),
-            })
+    connection.query_optional(claim, params![webhook, at, CLAIM_MS], |row| {
+        Ok(WebhookMessage {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            body: row.get(2)?,
+            attempt: row.get(3)?,
+            expires_at: timestamp(row.get::<_, i64>(4)? + LIFE_MS),
         })
-        .optional()
+    })
 }
 
 /// When the next message of a webhook is due.
-pub(crate) fn next_due(
-    connection: &Connection,
-    webhook: &str,
-) -> rusqlite::Result<Option<Timestamp>> {
+pub(crate) fn next_due(connection: &Connection, webhook: &str) -> Result<Option<Timestamp>> {
     let next = "SELECT min(next_attempt) FROM webhook_messages WHERE webhook = ?";
-    let next: Option<i64> =
-        connection.prepare_cached(next)?.query_row([webhook], |row| row.get(0))?;
+    let next: Option<i64> = connection.query_row(next, [webhook], |row| row.get(0))?;
     Ok(next.map(timestamp))
 }
 
@@ -196,7 +189,7 @@ pub(crate) fn end_attempt(
     connection: &Connection,
     message: i64,
     again: Option<Timestamp>,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let Some(at) = again else {
         connection.execute("DELETE FROM webhook_messages WHERE number = ?", [message])?;
         return Ok(());
@@ -207,15 +200,13 @@ pub(crate) fn end_attempt(
 }
 
 /// The number of messages that wait, by webhook.
-pub(crate) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+pub(crate) fn waiting(connection: &Connection) -> Result<Vec<(String, u64)>> {
     let counts = "SELECT webhook, count(*) FROM webhook_messages GROUP BY webhook";
-    let mut counts = connection.prepare_cached(counts)?;
-    let rows = counts.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
-    rows.collect()
+    connection.query_map(counts, (), |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
 }
 
 /// Removes messages of webhooks that nobody sends to any more.
-pub(crate) fn expire(connection: &Connection, now: Timestamp) -> rusqlite::Result<usize> {
+pub(crate) fn expire(connection: &Connection, now: Timestamp) -> Result<usize> {
     let oldest = now.checked_sub(SignedDuration::from_millis(2 * LIFE_MS)).unwrap_or_default();
     let delete = "DELETE FROM webhook_messages WHERE created_at < ?";
     connection.execute(delete, [oldest.as_millisecond()])

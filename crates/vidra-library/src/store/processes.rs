@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+
+use vidra::Result;
+
+use super::sql::{Connection, params};
 
 /// Frees everything that a dead process had leased.
-pub(crate) fn release_process(connection: &Connection, process: i64) -> rusqlite::Result<usize> {
+pub(crate) fn release_process(connection: &Connection, process: i64) -> Result<usize> {
     let free =
         "UPDATE items SET lease = NULL, process = NULL WHERE process = ? AND lease IS NOT NULL";
     let items = connection.execute(free, [process])?;
@@ -18,12 +21,11 @@ pub(crate) fn release_process(connection: &Connection, process: i64) -> rusqlite
 }
 
 /// How many leases this process has in the file. `None` if it is not registered.
-pub(crate) fn leased(connection: &Connection, process: i64) -> rusqlite::Result<Option<usize>> {
+pub(crate) fn leased(connection: &Connection, process: i64) -> Result<Option<usize>> {
     let query = "SELECT EXISTS (SELECT 1 FROM processes WHERE number = ?1),
         (SELECT count(*) FROM items WHERE process = ?1 AND lease IS NOT NULL)
         + (SELECT count(*) FROM sources WHERE process = ?1 AND lease IS NOT NULL)";
-    let mut query = connection.prepare_cached(query)?;
-    query.query_row([process], |row| {
+    connection.query_row(query, [process], |row| {
         let count = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
         Ok(row.get::<_, bool>(0)?.then_some(count))
     })
@@ -34,7 +36,7 @@ pub(crate) fn release_lost(
     connection: &Connection,
     process: i64,
     held: &HashSet<i64>,
-) -> rusqlite::Result<usize> {
+) -> Result<usize> {
     let mut freed = 0;
     for table in ["items", "sources"] {
         let query = format!(
@@ -42,40 +44,32 @@ pub(crate) fn release_lost(
              AND (process = ? OR process NOT IN (SELECT number FROM processes))"
         );
         let leased: Vec<(i64, i64, i64)> = connection
-            .prepare_cached(&query)?
-            .query_map([process], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-            .collect::<rusqlite::Result<_>>()?;
+            .query_map(&query, [process], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let update = format!(
             "UPDATE {table} SET lease = NULL, process = NULL WHERE job = ? AND position = ? AND lease = ?"
         );
-        let mut update = connection.prepare_cached(&update)?;
         for (job, position, fence) in leased.into_iter().filter(|it| !held.contains(&it.2)) {
-            freed += update.execute(params![job, position, fence])?;
+            freed += connection.execute(&update, params![job, position, fence])?;
         }
     }
     Ok(freed)
 }
 
 /// Registers a process again whose row somebody removed, because it seemed to have ended.
-pub(crate) fn keep_process(
-    connection: &Connection,
-    process: i64,
-    now: Timestamp,
-) -> rusqlite::Result<()> {
-    let insert = "INSERT OR IGNORE INTO processes (number, started_at) VALUES (?, ?)";
+pub(crate) fn keep_process(connection: &Connection, process: i64, now: Timestamp) -> Result<()> {
+    let insert = "INSERT INTO processes (number, started_at) VALUES (?, ?) ON CONFLICT DO NOTHING";
     connection.execute(insert, params![process, now.as_millisecond()])?;
     Ok(())
 }
 
 /// Registers a process, and returns its number.
-pub(crate) fn add_process(connection: &Connection, now: Timestamp) -> rusqlite::Result<i64> {
-    connection.execute("INSERT INTO processes (started_at) VALUES (?)", [now.as_millisecond()])?;
-    Ok(connection.last_insert_rowid())
+pub(crate) fn add_process(connection: &Connection, now: Timestamp) -> Result<i64> {
+    let insert = "INSERT INTO processes (started_at) VALUES (?) RETURNING number";
+    connection.query_row(insert, [now.as_millisecond()], |row| row.get(0))
 }
 
 /// The numbers of all processes that were registered and not released.
-pub(crate) fn processes(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut query = connection.prepare_cached("SELECT number FROM processes")?;
-    let rows = query.query_map([], |row| row.get(0))?;
-    rows.collect()
+pub(crate) fn processes(connection: &Connection) -> Result<Vec<i64>> {
+    let query = "SELECT number FROM processes";
+    connection.query_map(query, (), |row| row.get(0))
 }

@@ -1,18 +1,18 @@
 //! Stored transcripts, and the data of their videos.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use vidra::Reason;
 use vidra::transcript::{FullTranscript, TranscriptInfo};
+use vidra::{Reason, Result};
 
 use super::index;
+use super::sql::{Connection, Row, params};
 use crate::passage::IndexRows;
 use crate::transcript::PackedText;
 
 /// The columns of [`packed`].
 pub(super) const PACKED: &str = "length, checksum, text";
 
-pub(super) fn packed(row: &Row) -> rusqlite::Result<PackedText> {
+pub(super) fn packed(row: &Row) -> Result<PackedText> {
     Ok(PackedText {
         length: row.get::<_, i64>("length")? as u64,
         checksum: row.get::<_, i64>("checksum")? as u32,
@@ -45,7 +45,7 @@ pub(super) fn store(
     owner: &str,
     request: Option<&str>,
     at: i64,
-) -> rusqlite::Result<i64> {
+) -> Result<i64> {
     let NewTranscript { info, text, rows } = new;
     let video = info.video_id.to_string();
     store_video(connection, info, at)?;
@@ -67,21 +67,22 @@ pub(super) fn store(
         i64::from(text.checksum),
         text.compressed,
     ];
-    let number: i64 = connection.prepare_cached(insert)?.query_row(parameters, |row| row.get(0))?;
+    let number: i64 = connection.query_row(insert, parameters, |row| row.get(0))?;
     index::add(connection, number, info, rows)?;
     // A removed transcript that somebody has fetched again.
     let again = "UPDATE collection_videos SET state = 1, reason = NULL WHERE video = ? AND state = 2 AND reason = ?";
     let removed = Reason::TranscriptRemoved.code();
-    connection.prepare_cached(again)?.execute(params![video, removed])?;
+    connection.execute(again, params![video, removed])?;
     if let Some(request) = request {
-        let insert = "INSERT OR REPLACE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
-        connection.prepare_cached(insert)?.execute(params![video, request, number])?;
+        let insert = "INSERT INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)
+            ON CONFLICT (video, request) DO UPDATE SET transcript = excluded.transcript";
+        connection.execute(insert, params![video, request, number])?;
     }
     Ok(number)
 }
 
 /// Stores the data of a video. An answer without a date does not remove a known one.
-fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> rusqlite::Result<()> {
+fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> Result<()> {
     let published = info.published_at.as_ref().and_then(|moment| moment.timestamp());
     let source = published.is_some().then_some("player");
     let upsert = "INSERT INTO videos
@@ -90,10 +91,10 @@ fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> rusql
         ON CONFLICT (id) DO UPDATE SET
             title = excluded.title, channel = excluded.channel, channel_id = excluded.channel_id,
             duration = excluded.duration,
-            published_at = coalesce(excluded.published_at, published_at),
-            published_source = coalesce(excluded.published_source, published_source),
-            refresh_at = iif(excluded.published_at IS NULL, refresh_at, NULL),
-            published_stored_at = CASE WHEN excluded.published_at IS NULL THEN published_stored_at
+            published_at = coalesce(excluded.published_at, videos.published_at),
+            published_source = coalesce(excluded.published_source, videos.published_source),
+            refresh_at = CASE WHEN excluded.published_at IS NULL THEN videos.refresh_at END,
+            published_stored_at = CASE WHEN excluded.published_at IS NULL THEN videos.published_stored_at
                 ELSE excluded.published_stored_at END";
     let parameters = params![
         info.video_id.to_string(),
@@ -105,21 +106,14 @@ fn store_video(connection: &Connection, info: &TranscriptInfo, at: i64) -> rusql
         source,
         at,
     ];
-    connection.prepare_cached(upsert)?.execute(parameters)?;
+    connection.execute(upsert, parameters)?;
     Ok(())
 }
 
 /// The transcript that the library has for a request.
-pub(super) fn find(
-    connection: &Connection,
-    video: &str,
-    request: &str,
-) -> rusqlite::Result<Option<i64>> {
+pub(super) fn find(connection: &Connection, video: &str, request: &str) -> Result<Option<i64>> {
     let query = "SELECT transcript FROM transcript_requests WHERE video = ? AND request = ?";
-    connection
-        .prepare_cached(query)?
-        .query_row(params![video, request], |row| row.get(0))
-        .optional()
+    connection.query_optional(query, params![video, request], |row| row.get(0))
 }
 
 /// A stored transcript with its number.
@@ -137,28 +131,20 @@ pub(crate) fn export_page(
     connection: &Connection,
     after: i64,
     limit: usize,
-) -> rusqlite::Result<Vec<StoredTranscript>> {
+) -> Result<Vec<StoredTranscript>> {
     let query = format!(
         "SELECT number, video, {PACKED} FROM transcripts WHERE number > ? ORDER BY number LIMIT ?"
     );
-    let mut query = connection.prepare_cached(&query)?;
-    let mut requests = connection.prepare_cached(
-        "SELECT request FROM transcript_requests WHERE transcript = ? ORDER BY request",
-    )?;
-    let mut rows = query.query(params![after, limit as i64])?;
-    let mut found = vec![];
-    while let Some(row) = rows.next()? {
-        let number = row.get("number")?;
-        let requests =
-            requests.query_map([number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        found.push(StoredTranscript {
+    let requests = "SELECT request FROM transcript_requests WHERE transcript = ? ORDER BY request";
+    connection.query_map(&query, params![after, limit as i64], |row| {
+        let number: i64 = row.get("number")?;
+        Ok(StoredTranscript {
             number,
             video: row.get("video")?,
-            requests,
+            requests: connection.query_map(requests, [number], |row| row.get(0))?,
             text: packed(row)?,
-        });
-    }
-    Ok(found)
+        })
+    })
 }
 
 /// Stores a transcript that the service fetched for `request` without a job.
@@ -167,15 +153,14 @@ pub(crate) fn keep(
     new: &NewTranscript,
     request: &str,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     store(connection, new, "", Some(request), now.as_millisecond()).map(drop)
 }
 
 /// The bytes of the transcripts of an owner.
-pub(super) fn bytes_of(connection: &Connection, owner: &str) -> rusqlite::Result<u64> {
+pub(super) fn bytes_of(connection: &Connection, owner: &str) -> Result<u64> {
     let query = "SELECT bytes FROM owner_bytes WHERE owner = ?";
-    let bytes: Option<i64> =
-        connection.prepare_cached(query)?.query_row([owner], |row| row.get(0)).optional()?;
+    let bytes: Option<i64> = connection.query_optional(query, [owner], |row| row.get(0))?;
     Ok(bytes.map_or(0, |bytes| u64::try_from(bytes).unwrap_or(0)))
 }
 
@@ -185,24 +170,21 @@ pub(crate) fn import(
     new: &NewTranscript,
     requests: &[String],
     now: Timestamp,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let TranscriptInfo { video_id, track, .. } = &new.info;
     let known = "SELECT number FROM transcripts
         WHERE video = ? AND language = ? AND is_auto_generated = ? AND translated_from = ?";
     let from = track.translated_from.as_deref().unwrap_or_default();
     let parameters =
         params![video_id.to_string(), track.language_code, track.is_auto_generated, from];
-    let known: Option<i64> =
-        connection.prepare_cached(known)?.query_row(parameters, |row| row.get(0)).optional()?;
+    let known: Option<i64> = connection.query_optional(known, parameters, |row| row.get(0))?;
     let number = match known {
         Some(number) => number,
         None => store(connection, new, "", None, now.as_millisecond())?,
     };
-    let insert =
-        "INSERT OR IGNORE INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?)";
-    let mut insert = connection.prepare_cached(insert)?;
+    let insert = "INSERT INTO transcript_requests (video, request, transcript) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
     for request in requests {
-        insert.execute(params![video_id.to_string(), request, number])?;
+        connection.execute(insert, params![video_id.to_string(), request, number])?;
     }
     Ok(known.is_none())
 }

@@ -1,10 +1,10 @@
 //! The work of active jobs, as the planner needs it.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension};
-use vidra::QuotaDay;
+use vidra::{QuotaDay, Result};
 
 use super::jobs::{self, JobRow, timestamp};
+use super::sql::Connection;
 use super::{collections, sync, transcripts};
 
 /// The work of an active job.
@@ -36,28 +36,21 @@ pub(crate) fn active_jobs(
     connection: &Connection,
     max_bytes: Option<u64>,
     now: Timestamp,
-) -> rusqlite::Result<Vec<Work>> {
+) -> Result<Vec<Work>> {
     let at = now.as_millisecond();
     let active = "SELECT number FROM jobs WHERE state IN ('queued', 'listing', 'running', 'waiting') ORDER BY number";
-    let numbers: Vec<i64> = connection
-        .prepare_cached(active)?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let numbers: Vec<i64> = connection.query_map(active, (), |row| row.get(0))?;
     let next_item =
         "SELECT min(not_before) FROM items WHERE job = ? AND state = 0 AND lease IS NULL";
-    let mut next_item = connection.prepare_cached(next_item)?;
     let next_source = "SELECT not_before, lease, kind FROM sources WHERE job = ? AND NOT is_listed
         ORDER BY position LIMIT 1";
-    let mut next_source = connection.prepare_cached(next_source)?;
     let work = |number: i64| {
         let row = jobs::by_number(connection, number)?;
-        let item: Option<i64> = next_item.query_row([number], |row| row.get(0))?;
-        let source = next_source
-            .query_row([number], |row| {
-                let is_free = row.get::<_, String>(2)? == sync::FEEDS;
-                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, is_free))
-            })
-            .optional()?;
+        let item: Option<i64> = connection.query_row(next_item, [number], |row| row.get(0))?;
+        let source = connection.query_optional(next_source, [number], |row| {
+            let is_free = row.get::<_, String>(2)? == sync::FEEDS;
+            Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, is_free))
+        })?;
         let source = source.filter(|(_, lease, _)| lease.is_none());
         let is_free_source = source.is_some_and(|(_, _, is_free)| is_free);
         let next_source = source.map(|(not_before, _, _)| timestamp(plausible(not_before, at)));
@@ -78,7 +71,7 @@ pub(super) fn is_out_of_room(
     connection: &Connection,
     owner: &str,
     max_bytes: Option<u64>,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let Some(most) = max_bytes else { return Ok(false) };
     Ok(transcripts::bytes_of(connection, owner)? >= most)
 }

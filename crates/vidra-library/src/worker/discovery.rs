@@ -19,13 +19,13 @@ use super::{Worker, panicked, until_stored};
 use crate::collection::search_query;
 use crate::job::{Failure, JobSource};
 use crate::library::Library;
-use crate::store::collections;
 use crate::store::discovery::{
     self, ChannelFacts, FoundVideo, PageOfEntries, PlaylistFacts, Step, TaskSource,
 };
 use crate::store::leases::{Lease, LeasedSource};
 use crate::store::listing::{self, Charge};
 use crate::store::work::Work;
+use crate::store::{Connection, collections};
 
 /// How many calls one task makes before other jobs have a turn.
 const CALLS_OF_A_TURN: usize = 20;
@@ -274,10 +274,7 @@ impl Task {
     /// Stores a result, also after the disk has failed for a while. Returns `false` if it cannot be stored.
     async fn store(
         &self,
-        write: impl Fn(&rusqlite::Connection, Timestamp) -> rusqlite::Result<()>
-        + Clone
-        + Send
-        + 'static,
+        write: impl Fn(&Connection, Timestamp) -> Result<()> + Clone + Send + 'static,
     ) -> bool {
         let stored = until_stored(self.lease, || {
             let (write, now) = (write.clone(), self.library.now());

@@ -68,7 +68,7 @@ impl Task {
         let (lease, outcome) = (self.item.lease, outcome.clone());
         let (request, now) = (transcript_key(&self.request.transcript), self.library.now());
         let end = move |it: &_| leases::end_item(it, &lease, &outcome, &request, now);
-        self.library.database().write(end).await.map(drop)
+        self.library.database().write_shared(end).await.map(drop)
     }
 
     async fn postpone(&self, wait: Duration, attempt: Option<&Error>) {
@@ -81,7 +81,7 @@ impl Task {
         let write = || {
             let attempt = attempt.cloned();
             let postpone = move |it: &_| leases::postpone_item(it, &lease, until, attempt.as_ref());
-            self.library.database().write(postpone)
+            self.library.database().write_shared(postpone)
         };
         until_stored(lease, write).await;
     }

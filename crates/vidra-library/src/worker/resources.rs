@@ -76,7 +76,9 @@ impl Resources {
         let now = library.now();
         match library.database().read(stored::all).await {
             Ok(all) => {
-                vidra.restore_egress_states(&egress::states(&all, now));
+                if !library.database().is_on_a_server() {
+                    vidra.restore_egress_states(&egress::states(&all, now));
+                }
                 let others = all.into_iter().filter(|it| !egress::is_address(it) && !is_over(it));
                 let waits =
                     others.map(|it| (it.name, Wait { reason: it.reason, until: it.available_at }));
@@ -140,8 +142,11 @@ impl Resources {
         library.database().write(remove).await
     }
 
-    /// Stores the pauses and the pace of all egress addresses.
+    /// Stores the pauses and the pace of all egress addresses, unless machines share them already.
     pub(super) async fn save_egress(&self, library: &Library, vidra: &Vidra) {
+        if library.database().is_on_a_server() {
+            return;
+        }
         let all = egress::resources(&vidra.egress_states(), library.now());
         let now = library.now();
         let save = move |it: &_| all.iter().try_for_each(|state| stored::set(it, state, now));

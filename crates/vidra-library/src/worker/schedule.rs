@@ -48,7 +48,7 @@ async fn pause(worker: &Worker, owner: &str, collection: i64, now: Timestamp) ->
 async fn start(worker: &Worker, due: Due, now: Timestamp) -> Result<()> {
     let (library, collection, retries_only) = (&worker.library, due.collection, due.retries_only);
     let start = move |it: &_| sync::start_due(it, &due, now);
-    if let Some(job) = library.database().try_write(start).await? {
+    if let Some(job) = library.database().write(start).await? {
         tracing::debug!(%job, collection, retries_only, "sync of a collection started");
         library.changes().note(job);
     }

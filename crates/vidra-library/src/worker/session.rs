@@ -18,11 +18,8 @@ use super::{POLL, Worker, discovery, item, listing, schedule};
 use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
 use crate::store::leases::{self, LeasedItem, LeasedSource, ListedSource};
-use crate::store::processes;
 use crate::store::work::{self, Work};
-
-/// How often a plan is made for a library in memory, which has no other processes.
-const MEMORY_POLL: Duration = Duration::from_secs(600);
+use crate::store::{ProcessLock, processes};
 
 /// How long the worker waits after a failed transaction.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -56,6 +53,7 @@ pub(super) struct Session<'a> {
     /// The jobs that it runs. All if there are none.
     only: &'a [JobId],
     process: i64,
+    lock: ProcessLock,
     pub(super) tasks: JoinSet<()>,
     /// The leases of the running tasks.
     held: HashMap<task::Id, Held>,
@@ -74,12 +72,18 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) async fn new(worker: &'a Worker, only: &'a [JobId], process: i64) -> Self {
+    pub(super) async fn new(
+        worker: &'a Worker,
+        only: &'a [JobId],
+        process: i64,
+        lock: ProcessLock,
+    ) -> Self {
         let resources = Resources::restore(worker).await;
         Self {
             worker,
             only,
             process,
+            lock,
             tasks: JoinSet::new(),
             held: HashMap::new(),
             running: HashMap::new(),
@@ -119,9 +123,10 @@ impl<'a> Session<'a> {
             self.save_egress().await;
         }
         if self.jobs.are_old() {
-            if self.only.is_empty() {
-                self.next_due = schedule::start_due(self.worker).await?;
-            }
+            self.next_due = match self.only.is_empty() && self.lock.plans() {
+                true => schedule::start_due(self.worker).await?,
+                false => None,
+            };
             self.release_dead_processes().await?;
             self.release_lost_leases().await?;
             let now = library.now();
@@ -148,7 +153,7 @@ impl<'a> Session<'a> {
         });
         self.start(&plan, now).await?;
         self.store_waits(&plan, now).await?;
-        let poll = if library.database().path().is_some() { POLL } else { MEMORY_POLL };
+        let poll = library.database().poll();
         let until = plan.wake.map_or(poll, |at| {
             Duration::try_from(at.duration_since(now)).unwrap_or_default().min(poll)
         });
@@ -211,14 +216,17 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let (process, max_bytes) = (self.process, self.worker.library.limits().caller_bytes);
-        let starts: Vec<_> = plan
+        let mut starts: Vec<_> = plan
             .starts
             .iter()
             .map(|(index, start)| (self.jobs.all[*index].row.clone(), *start))
+            .enumerate()
             .collect();
+        // Transactions of several processes lock jobs in the same order.
+        starts.sort_by_key(|(_, (row, _))| row.number);
         let lease = move |it: &_| {
             let mut leased: Vec<(usize, Option<LeasedSource>, Vec<LeasedItem>)> = vec![];
-            for (index, (row, start)) in starts.iter().enumerate() {
+            for (index, (row, start)) in &starts {
                 let source = match start.lists {
                     true => leases::lease_source(it, process, row.number, now)?,
                     false => None,
@@ -227,11 +235,11 @@ impl<'a> Session<'a> {
                     0 => vec![],
                     count => leases::lease_items(it, process, row, count, max_bytes, now)?,
                 };
-                leased.push((index, source, items));
+                leased.push((*index, source, items));
             }
             Ok(leased)
         };
-        let leased = self.worker.library.database().write(lease).await?;
+        let leased = self.worker.library.database().write_shared(lease).await?;
         for (index, source, items) in leased {
             let (place, start) = plan.starts[index];
             let work = &mut self.jobs.all[place];
@@ -332,14 +340,15 @@ impl<'a> Session<'a> {
         if changed.is_empty() {
             return Ok(());
         }
-        let stored = changed.clone();
+        let mut stored = changed.clone();
+        stored.sort_by_key(|(job, _, _)| *job);
         let store = move |it: &_| {
             for (job, _, wait) in &stored {
                 leases::set_wait(it, *job, wait.as_ref(), now)?;
             }
             Ok(())
         };
-        self.worker.library.database().write(store).await?;
+        self.worker.library.database().write_shared(store).await?;
         // A message about a long wait may be due before anything else.
         self.jobs.is_expired = true;
         for (number, id, wait) in changed {

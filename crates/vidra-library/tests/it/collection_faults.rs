@@ -10,7 +10,7 @@ use vidra_library::{Access, JobState, VideoState};
 use vidra_sim::{Action, Change, Endpoint, Fault, Simulator};
 
 use crate::collections::{hours, name, put, show, videos, world};
-use crate::{TestClock, World};
+use crate::{Store, TestClock, World};
 
 /// A world whose platform takes a moment for each answer.
 fn slow_world() -> World {
@@ -24,9 +24,8 @@ fn client(world: &World) -> vidra::Vidra {
 }
 
 /// A list that fails after its first page is read again, until there is no gap.
-#[tokio::test(start_paused = true)]
-async fn a_failed_page_hides_no_video() {
-    let world = world();
+async fn a_failed_page_hides_no_video(store: Store) {
+    let world = world().on(store);
     let channel = "UCquirkManyUploads000000";
     let uploads = world.platform.upload_ids(channel);
     let later = world.clock.now() + SignedDuration::from_hours(2);
@@ -34,7 +33,7 @@ async fn a_failed_page_hides_no_video() {
     for id in &uploads[..120] {
         world.platform.schedule(id, Change::Published, later).unwrap();
     }
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, client(&world));
     library.put_collection(put(&[channel], json!({"limit": 2}))).await.unwrap();
     hours(1).await;
@@ -55,16 +54,15 @@ async fn a_failed_page_hides_no_video() {
 }
 
 /// The first list took two videos of fifty. A deletion moves another old one onto the page.
-#[tokio::test(start_paused = true)]
-async fn a_deletion_brings_no_older_video() {
-    let world = world();
+async fn a_deletion_brings_no_older_video(store: Store) {
+    let world = world().on(store);
     let channel = "UCquirkManyUploads000000";
     let uploads = world.platform.upload_ids(channel);
     let later = world.clock.now() + SignedDuration::from_hours(30);
     for id in [&uploads[0], &uploads[7]] {
         world.platform.schedule(id, Change::Deleted, later).unwrap();
     }
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, client(&world));
     library.put_collection(put(&[channel], json!({"limit": 2}))).await.unwrap();
     hours(24 * 5).await;
@@ -73,14 +71,13 @@ async fn a_deletion_brings_no_older_video() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_paused_sync_continues_and_others_are_tried_while_it_waits() {
-    let world = world();
+async fn a_paused_sync_continues_and_others_are_tried_while_it_waits(store: Store) {
+    let world = world().on(store);
     let uploads = world.platform.upload_ids("@crowd007");
     let at = |hours| world.clock.now() + SignedDuration::from_hours(hours);
     world.platform.schedule(&uploads[0], Change::Published, at(2)).unwrap();
     world.platform.schedule(&uploads[0], Change::Captions, at(5)).unwrap();
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, client(&world));
     let sources = ["@crowd007", "https://www.youtube.com/playlist?list=PLsize500"];
     let options = json!({"unitBudget": 5, "every": "1h", "limit": 2});
@@ -99,10 +96,9 @@ async fn a_paused_sync_continues_and_others_are_tried_while_it_waits() {
 }
 
 /// Items of a sync that began with other captions say nothing about the collection.
-#[tokio::test(start_paused = true)]
-async fn other_captions_replace_a_running_sync() {
-    let world = slow_world();
-    let library = world.library();
+async fn other_captions_replace_a_running_sync(store: Store) {
+    let world = slow_world().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, client(&world));
     library.put_collection(put(&["@crowd007"], json!({"lang": "xx"}))).await.unwrap();
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -124,13 +120,12 @@ async fn other_captions_replace_a_running_sync() {
 }
 
 /// A deleted job ends its sync at once, and the next one starts anew.
-#[tokio::test(start_paused = true)]
-async fn a_deleted_job_stops_its_calls() {
+async fn a_deleted_job_stops_its_calls(store: Store) {
     let start = world().clock.now();
     let platform =
         vidra_sim::Simulator::builder().start_at(start).latency(Duration::from_millis(200)).build();
-    let world = World::over(platform);
-    let library = world.library();
+    let world = World::over(platform).on(store);
+    let library = world.library().await;
     let worker = world.work(&library, client(&world));
     let sources = ["https://www.youtube.com/playlist?list=PLsize5000"];
     library.put_collection(put(&sources, json!({"every": "1h", "limit": 3}))).await.unwrap();
@@ -146,3 +141,11 @@ async fn a_deleted_job_stops_its_calls() {
     assert!(show(&library).await.sources[0].is_listed);
     worker.stop().await;
 }
+
+crate::on_each_store!(
+    a_failed_page_hides_no_video,
+    a_deletion_brings_no_older_video,
+    a_paused_sync_continues_and_others_are_tried_while_it_waits,
+    other_captions_replace_a_running_sync,
+    a_deleted_job_stops_its_calls
+);

@@ -12,7 +12,7 @@ use vidra_library::{
 };
 use vidra_sim::{Action, Change, Endpoint, Fault, Simulator};
 
-use crate::{TestClock, World, create, settled};
+use crate::{Store, TestClock, World, create, settled};
 
 pub(crate) fn name() -> CollectionName {
     CollectionName::parse("news").unwrap()
@@ -52,12 +52,11 @@ fn later(world: &World, hours: i64) -> Timestamp {
     world.clock.now() + SignedDuration::from_hours(hours)
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_collection_finds_what_is_new_without_units() {
-    let world = world();
+async fn a_collection_finds_what_is_new_without_units(store: Store) {
+    let world = world().on(store);
     let uploads = world.platform.upload_ids("@crowd007");
     world.platform.schedule(&uploads[0], Change::Published, later(&world, 30)).unwrap();
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let sources = ["@crowd007", "PLsize50", "txManualAsr"];
     let (created, is_new) = library.put_collection(put(&sources, json!({}))).await.unwrap();
@@ -93,9 +92,8 @@ async fn a_collection_finds_what_is_new_without_units() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn late_captions_broadcasts_and_deletions() {
-    let world = world();
+async fn late_captions_broadcasts_and_deletions(store: Store) {
+    let world = world().on(store);
     let uploads = world.platform.upload_ids("@crowd007");
     let [late, never, live, gone] = [0, 1, 2, 3].map(|index: usize| uploads[index].clone());
     for (hour, id) in [(2, &gone), (3, &live), (4, &never), (5, &late)] {
@@ -107,7 +105,7 @@ async fn late_captions_broadcasts_and_deletions() {
     world.platform.schedule(&gone, Change::Deleted, later(&world, 2 + 40)).unwrap();
     let mut world = world;
     world.config = world.config.with_follows_deletions(true);
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     library.put_collection(put(&["@crowd007"], json!({"every": "1h"}))).await.unwrap();
     hours(24).await;
@@ -137,12 +135,11 @@ async fn late_captions_broadcasts_and_deletions() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_sync_waits_for_the_budget_and_reads_feeds_meanwhile() {
-    let world = world();
+async fn a_sync_waits_for_the_budget_and_reads_feeds_meanwhile(store: Store) {
+    let world = world().on(store);
     let uploads = world.platform.upload_ids("@crowd007");
     world.platform.schedule(&uploads[0], Change::Published, later(&world, 3)).unwrap();
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let options = json!({"unitBudget": 6, "every": "1h"});
     let sources = ["@crowd007", "https://www.youtube.com/playlist?list=PLsize500"];
@@ -173,10 +170,9 @@ async fn a_sync_waits_for_the_budget_and_reads_feeds_meanwhile() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn sources_that_fail_do_not_hide_the_others() {
-    let world = world();
-    let library = world.library();
+async fn sources_that_fail_do_not_hide_the_others(store: Store) {
+    let world = world().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let sources = ["@nobodyhasthishandle", "PLmissing0000000", "@crowd003", "search:night train"];
     library.put_collection(put(&sources, json!({"limit": 2}))).await.unwrap();
@@ -207,12 +203,11 @@ async fn sources_that_fail_do_not_hide_the_others() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_feeds_the_number_of_videos_decides() {
-    let world = world();
+async fn without_feeds_the_number_of_videos_decides(store: Store) {
+    let world = world().on(store);
     let uploads = world.platform.upload_ids("@crowd007");
     world.platform.schedule(&uploads[0], Change::Published, later(&world, 20)).unwrap();
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     library.put_collection(put(&["@crowd007", "@crowd008"], json!({}))).await.unwrap();
     hours(2).await;
@@ -226,10 +221,9 @@ async fn without_feeds_the_number_of_videos_decides() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn pausing_revoking_restarting_and_deleting() {
-    let world = world();
-    let library = world.library();
+async fn pausing_revoking_restarting_and_deleting(store: Store) {
+    let world = world().on(store);
+    let library = world.library().await;
     let client = || world.client().pacing(Pacing::Off).build().unwrap();
     let worker = world.work(&library, client());
     library.put_collection(put(&["@crowd007"], json!({"limit": 1}))).await.unwrap();
@@ -285,11 +279,10 @@ async fn pausing_revoking_restarting_and_deleting() {
     library.put_collection(put(&["@crowd007"], json!({}))).await.unwrap();
 }
 
-#[tokio::test(start_paused = true)]
-async fn retention_spares_collections_and_dates_expire() {
-    let mut world = world();
+async fn retention_spares_collections_and_dates_expire(store: Store) {
+    let mut world = world().on(store);
     world.config = world.config.with_retention(Some(Duration::from_secs(24 * 3600)));
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     library.put_collection(put(&["@crowd007"], json!({"limit": 20}))).await.unwrap();
     let job = library.create(create(&["txManualAsr"])).await.unwrap().job;
@@ -314,10 +307,9 @@ async fn retention_spares_collections_and_dates_expire() {
 }
 
 /// Dates of the Data API that no page shows again are read again before they expire, fifty for a unit.
-#[tokio::test(start_paused = true)]
-async fn old_dates_are_renewed_in_full_calls() {
-    let world = world();
-    let library = world.library();
+async fn old_dates_are_renewed_in_full_calls(store: Store) {
+    let world = world().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let channel = "UCquirkManyUploads000000";
     library.put_collection(put(&[channel], json!({"limit": 150, "every": "1d"}))).await.unwrap();
@@ -333,10 +325,9 @@ async fn old_dates_are_renewed_in_full_calls() {
 }
 
 /// Videos that were forgotten stay forgotten.
-#[tokio::test(start_paused = true)]
-async fn a_forgotten_video_is_not_fetched_again() {
-    let world = world();
-    let library = world.library();
+async fn a_forgotten_video_is_not_fetched_again(store: Store) {
+    let world = world().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     library.put_collection(put(&["txManualAsr"], json!({}))).await.unwrap();
     hours(1).await;
@@ -356,13 +347,12 @@ async fn a_forgotten_video_is_not_fetched_again() {
 }
 
 /// A killed worker continues with the tasks that are left: nothing is lost, and nothing that was stored is paid again.
-#[tokio::test(start_paused = true)]
-async fn a_killed_sync_loses_nothing() {
+async fn a_killed_sync_loses_nothing(store: Store) {
     let start = TestClock::new().now();
     let latency = Duration::from_millis(60);
     let platform = Simulator::builder().start_at(start).latency(latency).build();
-    let world = World::over(platform);
-    let library = world.library();
+    let world = World::over(platform).on(store);
+    let library = world.library().await;
     let channels: Vec<String> = (0..10).map(|n| format!("@crowd{n:03}")).collect();
     let mut sources: Vec<&str> = channels.iter().map(String::as_str).collect();
     sources.push("https://www.youtube.com/playlist?list=PLsize500");
@@ -392,3 +382,16 @@ async fn a_killed_sync_loses_nothing() {
     // The channels, their numbers and pages, and those of the playlist.
     assert!(units <= 10 + 1 + 20 + 1 + 10, "{units}");
 }
+
+crate::on_each_store!(
+    a_collection_finds_what_is_new_without_units,
+    late_captions_broadcasts_and_deletions,
+    a_sync_waits_for_the_budget_and_reads_feeds_meanwhile,
+    sources_that_fail_do_not_hide_the_others,
+    without_feeds_the_number_of_videos_decides,
+    pausing_revoking_restarting_and_deleting,
+    retention_spares_collections_and_dates_expire,
+    old_dates_are_renewed_in_full_calls,
+    a_forgotten_video_is_not_fetched_again,
+    a_killed_sync_loses_nothing
+);

@@ -6,12 +6,11 @@ use vidra::{Pace, Pacing, Reason};
 use vidra_library::{Access, ItemFilter, ItemState, JobState};
 use vidra_sim::Endpoint;
 
-use crate::{World, create, settled};
+use crate::{Store, World, create, settled};
 
-#[tokio::test(start_paused = true)]
-async fn a_playlist_becomes_transcripts() {
-    let world = World::new();
-    let library = world.library();
+async fn a_playlist_becomes_transcripts(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().build().unwrap());
     let created = library.create(create(&["PLsize120", "txManualAsr"])).await.unwrap();
     assert!(created.is_new);
@@ -71,10 +70,9 @@ async fn a_playlist_becomes_transcripts() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_missing_source_fails_the_job_after_its_items() {
-    let world = World::new();
-    let library = world.library();
+async fn a_missing_source_fails_the_job_after_its_items(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().build().unwrap());
     let created = library.create(create(&["txManualAsr", "PLmissing0000000"])).await.unwrap();
     let job = settled(&library, created.job.id).await;
@@ -84,10 +82,9 @@ async fn a_missing_source_fails_the_job_after_its_items() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_missing_source_does_not_hide_the_sources_after_it() {
-    let world = World::new();
-    let library = world.library();
+async fn a_missing_source_does_not_hide_the_sources_after_it(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().build().unwrap());
     let sources = ["PLmissing0000000", "PLsize50", "PLmissing0000001"];
     let created = library.create(create(&sources)).await.unwrap();
@@ -99,10 +96,9 @@ async fn a_missing_source_does_not_hide_the_sources_after_it() {
 }
 
 /// The first items are a burst, and say nothing about the pace after it.
-#[tokio::test(start_paused = true)]
-async fn the_remaining_time_follows_the_pace() {
-    let world = World::new();
-    let library = world.library();
+async fn the_remaining_time_follows_the_pace(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let pace = Pace { burst: 100, per_hour: 100 };
     let vidra = world.client().pacing(Pacing::At(pace)).build().unwrap();
     let worker = world.work(&library, vidra);
@@ -115,10 +111,9 @@ async fn the_remaining_time_follows_the_pace() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_unit_budget_ends_the_listing() {
-    let world = World::new();
-    let library = world.library();
+async fn a_unit_budget_ends_the_listing(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let worker = world.work(&library, world.client().build().unwrap());
     let mut new = create(&["PLsize500"]);
     new.request.unit_budget = Some(2);
@@ -131,10 +126,9 @@ async fn a_unit_budget_ends_the_listing() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_idempotency_key_starts_one_job() {
-    let world = World::new();
-    let library = world.library();
+async fn an_idempotency_key_starts_one_job(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let new =
         || vidra_library::Create { idempotency_key: Some("k".to_owned()), ..create(&["PLsize50"]) };
     let first = library.create(new()).await.unwrap();
@@ -153,10 +147,9 @@ async fn an_idempotency_key_starts_one_job() {
     assert!(library.create(other).await.unwrap().is_new);
 }
 
-#[tokio::test(start_paused = true)]
-async fn owners_see_their_own_jobs() {
-    let world = World::new();
-    let library = world.library();
+async fn owners_see_their_own_jobs(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let (anna, ben) = (Access::Owner("anna".to_owned()), Access::Owner("ben".to_owned()));
     let new = vidra_library::Create { owner: "anna".to_owned(), ..create(&["PLsize50"]) };
     let id = library.create(new).await.unwrap().job.id;
@@ -180,10 +173,9 @@ async fn owners_see_their_own_jobs() {
     assert_eq!(library.job(id, &anna).await.unwrap_err().reason(), Reason::JobNotFound);
 }
 
-#[tokio::test(start_paused = true)]
-async fn states_change_as_their_owner_says() {
-    let world = World::new();
-    let library = world.library();
+async fn states_change_as_their_owner_says(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     let id = library.create(create(&["txManualAsr", "txNoCaption"])).await.unwrap().job.id;
     assert_eq!(library.pause(id, &Access::All).await.unwrap().state, JobState::Paused);
     let worker = world.work(&library, world.client().build().unwrap());
@@ -211,10 +203,9 @@ async fn states_change_as_their_owner_says() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn pages_of_jobs_and_items_have_cursors() {
-    let world = World::new();
-    let library = world.library();
+async fn pages_of_jobs_and_items_have_cursors(store: Store) {
+    let world = World::new().on(store);
+    let library = world.library().await;
     for _ in 0..5 {
         library.create(create(&["txManualAsr", "txNoCaption", "fda4eREcaTQ"])).await.unwrap();
     }
@@ -244,3 +235,15 @@ async fn pages_of_jobs_and_items_have_cursors() {
         assert_eq!(error.reason(), Reason::InvalidCursor, "{wrong}");
     }
 }
+
+crate::on_each_store!(
+    a_playlist_becomes_transcripts,
+    a_missing_source_fails_the_job_after_its_items,
+    a_missing_source_does_not_hide_the_sources_after_it,
+    the_remaining_time_follows_the_pace,
+    a_unit_budget_ends_the_listing,
+    an_idempotency_key_starts_one_job,
+    owners_see_their_own_jobs,
+    states_change_as_their_owner_says,
+    pages_of_jobs_and_items_have_cursors
+);

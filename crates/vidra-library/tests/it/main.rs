@@ -19,7 +19,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 use vidra::clock::Clock;
-use vidra::{ApiKey, InProcess, Vidra};
+use vidra::{ApiKey, Database, InProcess, Vidra};
 use vidra_library::{
     Access, Create, Job, JobId, JobRequest, JobSource, Library, Limits, Memory, Worker,
     WorkerConfig,
@@ -51,11 +51,65 @@ impl Clock for TestClock {
     }
 }
 
-/// A platform, a client and a library in memory, under one clock.
+/// The database of a library.
+#[derive(Clone)]
+pub(crate) enum Store {
+    Memory(Memory),
+    Postgres(Database),
+}
+
+impl Store {
+    pub(crate) fn memory() -> Self {
+        Self::Memory(Memory::new().unwrap())
+    }
+
+    /// A PostgreSQL database of its own. `None` if PostgreSQL is not installed.
+    pub(crate) async fn postgres() -> Option<Self> {
+        let server = vidra_engines::shared_postgres()?;
+        let database = Database::connect(&server.url(&server.database())).await.unwrap();
+        Some(Self::Postgres(database))
+    }
+
+    /// Opens the library.
+    pub(crate) async fn open(&self, limits: Limits, clock: Arc<dyn Clock>) -> Library {
+        match self {
+            Self::Memory(memory) => Library::in_memory(memory, limits, clock).unwrap(),
+            Self::Postgres(database) => {
+                // A paused clock would jump to the end of each wait for the server.
+                tokio::time::resume();
+                let library = Library::open_in_postgres_with_clock(database, limits, clock).await;
+                tokio::time::pause();
+                library.unwrap().alone()
+            }
+        }
+    }
+}
+
+/// Tests that run on each store, under a clock that jumps.
+#[macro_export]
+macro_rules! on_each_store {
+    ($($test:ident),* $(,)?) => {
+        $(mod $test {
+            #[tokio::test(start_paused = true)]
+            async fn memory() {
+                super::$test($crate::Store::memory()).await;
+            }
+
+            #[tokio::test]
+            async fn postgres() {
+                let Some(store) = $crate::Store::postgres().await else { return };
+                tokio::time::pause();
+                super::$test(store).await;
+            }
+        })*
+    };
+}
+
+/// A platform, a client and a library, under one clock.
 pub(crate) struct World {
     pub(crate) platform: Simulator,
     pub(crate) clock: TestClock,
-    pub(crate) memory: Memory,
+    pub(crate) store: Store,
     pub(crate) config: WorkerConfig,
 }
 
@@ -65,8 +119,12 @@ impl World {
     }
 
     pub(crate) fn over(platform: Simulator) -> Self {
-        let (clock, memory) = (TestClock::new(), Memory::new().unwrap());
-        Self { platform, clock, memory, config: WorkerConfig::default() }
+        let (clock, store) = (TestClock::new(), Store::memory());
+        Self { platform, clock, store, config: WorkerConfig::default() }
+    }
+
+    pub(crate) fn on(self, store: Store) -> Self {
+        Self { store, ..self }
     }
 
     pub(crate) fn client(&self) -> vidra::Builder {
@@ -76,9 +134,12 @@ impl World {
             .clock(self.clock.clone())
     }
 
-    pub(crate) fn library(&self) -> Library {
-        let clock = Arc::new(self.clock.clone());
-        Library::in_memory(&self.memory, Limits::default(), clock).unwrap()
+    pub(crate) async fn library(&self) -> Library {
+        self.library_with(Limits::default()).await
+    }
+
+    pub(crate) async fn library_with(&self, limits: Limits) -> Library {
+        self.store.open(limits, Arc::new(self.clock.clone())).await
     }
 
     /// Starts a worker. It runs until the guard is dropped.

@@ -432,7 +432,7 @@ async fn searches_find_what_a_plain_scan_finds() {
         );
     }
     tracks.extend(simulated);
-    let library = empty();
+    let library = empty(&crate::Store::memory()).await;
     for track in &tracks {
         library.keep(&TranscriptQuery::default(), record(track).into()).await.unwrap();
     }

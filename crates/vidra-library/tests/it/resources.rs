@@ -6,19 +6,18 @@ use vidra::{Pace, Pacing, QuotaLimits, Reason};
 use vidra_library::{Access, JobState, WorkerConfig};
 use vidra_sim::{Endpoint, Simulator};
 
-use crate::{World, create, settled};
+use crate::{Store, World, create, settled};
 
 /// The job after this time.
 async fn after(world: &World, id: vidra_library::JobId, time: Duration) -> vidra_library::Job {
     tokio::time::sleep(time).await;
-    world.library().job(id, &Access::All).await.unwrap()
+    world.library().await.job(id, &Access::All).await.unwrap()
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_quota_ends_while_listing_and_the_job_waits_for_midnight() {
-    let mut world = World::new();
+async fn the_quota_ends_while_listing_and_the_job_waits_for_midnight(store: Store) {
+    let mut world = World::new().on(store);
     world.config = WorkerConfig::default().with_reserve_units(5);
-    let library = world.library();
+    let library = world.library().await;
     let limits = QuotaLimits::default().with_default(9);
     let vidra = world.client().quota(limits).pacing(Pacing::Off).build().unwrap();
     let worker = world.work(&library, vidra.clone());
@@ -47,7 +46,7 @@ async fn the_quota_ends_while_listing_and_the_job_waits_for_midnight() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_from_a_blocked_address_also_after_a_restart() {
     let world = World::new();
-    let library = world.library();
+    let library = world.library().await;
     let client = || {
         let builder = world.client().pacing(Pacing::Off);
         builder.block_pause(Duration::from_secs(900)).build().unwrap()
@@ -66,7 +65,7 @@ async fn nothing_is_sent_from_a_blocked_address_also_after_a_restart() {
     let before = sent();
     worker.kill();
     // A new process with a new client does not knock again.
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, client());
     tokio::time::sleep(Duration::from_secs(800)).await;
     assert_eq!(sent(), before);
@@ -76,10 +75,9 @@ async fn nothing_is_sent_from_a_blocked_address_also_after_a_restart() {
     worker.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn jobs_leave_a_fifth_of_the_burst() {
-    let world = World::over(Simulator::new());
-    let library = world.library();
+async fn jobs_leave_a_fifth_of_the_burst(store: Store) {
+    let world = World::over(Simulator::new()).on(store);
+    let library = world.library().await;
     let pace = Pace { burst: 20, per_hour: 60 };
     let vidra = world.client().pacing(Pacing::At(pace)).build().unwrap();
     let worker = world.work(&library, vidra.clone());
@@ -95,3 +93,8 @@ async fn jobs_leave_a_fifth_of_the_burst() {
     assert_eq!(job.state, JobState::Completed);
     worker.stop().await;
 }
+
+crate::on_each_store!(
+    the_quota_ends_while_listing_and_the_job_waits_for_midnight,
+    jobs_leave_a_fifth_of_the_burst
+);

@@ -7,7 +7,7 @@ use vidra::Pacing;
 use vidra_library::{Access, ItemFilter, JobState};
 use vidra_sim::{Endpoint, Simulator};
 
-use crate::{World, create, settled};
+use crate::{Store, World, create, settled};
 
 /// How often each video was fetched.
 fn fetches(platform: &Simulator) -> HashMap<String, usize> {
@@ -18,12 +18,11 @@ fn fetches(platform: &Simulator) -> HashMap<String, usize> {
     counts
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_killed_worker_loses_nothing() {
+async fn a_killed_worker_loses_nothing(store: Store) {
     let platform =
         Simulator::builder().latency(Duration::from_millis(80)).keep_requests(20_000).build();
-    let world = World::over(platform);
-    let library = world.library();
+    let world = World::over(platform).on(store);
+    let library = world.library().await;
     let mut random = fastrand::Rng::with_seed(17);
     let id = library.create(create(&["PLsize500"])).await.unwrap().job.id;
     let mut kills = 0;
@@ -55,12 +54,11 @@ async fn a_killed_worker_loses_nothing() {
     assert!(twice <= in_flight, "{twice} fetched twice, {in_flight} were in flight");
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_workers_share_the_items() {
+async fn two_workers_share_the_items(store: Store) {
     let platform =
         Simulator::builder().latency(Duration::from_millis(30)).keep_requests(20_000).build();
-    let world = World::over(platform);
-    let (one, other) = (world.library(), world.library());
+    let world = World::over(platform).on(store);
+    let (one, other) = (world.library().await, world.library().await);
     let client = || world.client().pacing(Pacing::Off).build().unwrap();
     let workers = [world.work(&one, client()), world.work(&other, client())];
     let id = one.create(create(&["PLsize500"])).await.unwrap().job.id;
@@ -72,3 +70,5 @@ async fn two_workers_share_the_items() {
         worker.stop().await;
     }
 }
+
+crate::on_each_store!(a_killed_worker_loses_nothing, two_workers_share_the_items);

@@ -1,4 +1,4 @@
-//! Searches in a library in memory.
+//! Searches.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use vidra::transcript::{FullTranscript, Player, parse};
 use vidra::{LanguageCode, Reason, TranscriptQuery, VideoId};
 use vidra_library::{
-    HitItem, HitPage, Library, LibraryFilter, Limits, Memory, Period, SearchFields, SearchGroup,
+    HitItem, HitPage, Library, LibraryFilter, Limits, Period, SearchFields, SearchGroup,
     SearchSort, TextQuery, TextSearch,
 };
 
-use crate::TestClock;
+use crate::{Store, TestClock};
 
 /// A video with captions of two seconds each.
 #[derive(Debug, Clone)]
@@ -68,17 +68,16 @@ impl<'a> Video<'a> {
     }
 }
 
-pub(crate) fn empty() -> Library {
-    let clock = Arc::new(TestClock::new());
-    Library::in_memory(&Memory::new().unwrap(), Limits::default(), clock).unwrap()
+pub(crate) async fn empty(on: &Store) -> Library {
+    on.open(Limits::default(), Arc::new(TestClock::new())).await
 }
 
 pub(crate) async fn store(library: &Library, video: &Video<'_>) {
     library.keep(&TranscriptQuery::default(), video.record().into()).await.unwrap();
 }
 
-pub(crate) async fn library_of(videos: &[Video<'_>]) -> Library {
-    let library = empty();
+pub(crate) async fn library_of(on: &Store, videos: &[Video<'_>]) -> Library {
+    let library = empty(on).await;
     for video in videos {
         store(&library, video).await;
     }
@@ -125,9 +124,8 @@ pub(crate) fn three() -> [Video<'static>; 3] {
     ]
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_syntax_of_queries() {
-    let library = library_of(&three()).await;
+async fn the_syntax_of_queries(on: Store) {
+    let library = library_of(&on, &three()).await;
     let table: &[(&str, &[&str])] = &[
         ("nuclear", &["1@0", "2@4"]),
         ("\"climate change\"", &["1@2", "2@0"]),
@@ -150,9 +148,8 @@ async fn the_syntax_of_queries() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn filters_choose_a_part_of_the_library() {
-    let library = library_of(&three()).await;
+async fn filters_choose_a_part_of_the_library(on: Store) {
+    let library = library_of(&on, &three()).await;
     let filtered = async |change: &dyn Fn(&mut LibraryFilter)| {
         let mut request = TextSearch { sort: SearchSort::Newest, ..request("climate OR plan*") };
         change(&mut request.filter);
@@ -181,9 +178,8 @@ async fn filters_choose_a_part_of_the_library() {
     assert_eq!(library.search(&other, None, 5).await.unwrap_err().reason(), Reason::JobNotFound);
 }
 
-#[tokio::test(start_paused = true)]
-async fn titles_and_descriptions_are_searched_if_requested() {
-    let library = library_of(&three()).await;
+async fn titles_and_descriptions_are_searched_if_requested(on: Store) {
+    let library = library_of(&on, &three()).await;
     let fields = |names: &[usize]| {
         names.iter().map(|at| SearchFields::ALL[*at].1).reduce(SearchFields::and).unwrap()
     };
@@ -201,12 +197,11 @@ async fn titles_and_descriptions_are_searched_if_requested() {
     assert_eq!(moments(&with("\"review energy\"", fields(&[1])).await), Vec::<String>::new());
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_best_track_of_a_video_counts_once() {
+async fn the_best_track_of_a_video_counts_once(on: Store) {
     let manual = Video { lang: "en", ..Video::new(1, &["spoken word"]) };
     let auto = Video { is_auto: true, ..Video::new(1, &["spoken word recognised"]) };
     let german = Video { translated_to: Some("de"), ..Video::new(1, &["gesprochenes Wort"]) };
-    let library = library_of(&[auto.clone(), german]).await;
+    let library = library_of(&on, &[auto.clone(), german]).await;
     assert_eq!(found(&library, "recognised").await, ["1@0"]);
     assert_eq!(found(&library, "gesprochenes").await, Vec::<String>::new());
     store(&library, &manual).await;
@@ -217,11 +212,10 @@ async fn the_best_track_of_a_video_counts_once() {
     assert_eq!(moments(&page(&library, &request).await), ["1@0"]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn recognised_speech_tells_the_original_language() {
+async fn recognised_speech_tells_the_original_language(on: Store) {
     let french = Video { lang: "fr", ..Video::new(1, &["bonjour"]) };
     let english = Video { is_auto: true, ..Video::new(1, &["hello"]) };
-    let library = library_of(&[french, english]).await;
+    let library = library_of(&on, &[french, english]).await;
     assert_eq!(found(&library, "hello").await, ["1@0"]);
     assert_eq!(found(&library, "bonjour").await, Vec::<String>::new());
     // A better track decides, also if only the other one matches.
@@ -260,9 +254,8 @@ async fn abandoned_searches_end() {
     assert_eq!(page(&library, &request("needle")).await.total.videos, 59);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_changed_transcript_replaces_its_words() {
-    let library = library_of(&[Video::new(1, &["first version"])]).await;
+async fn a_changed_transcript_replaces_its_words(on: Store) {
+    let library = library_of(&on, &[Video::new(1, &["first version"])]).await;
     store(&library, &Video::new(1, &["second version"])).await;
     assert_eq!(found(&library, "first").await, Vec::<String>::new());
     assert_eq!(found(&library, "second").await, ["1@0"]);
@@ -285,11 +278,10 @@ pub(crate) fn long(number: usize, captions: usize, needles: &[usize]) -> Video<'
     Video { captions: texts, ..Video::new(number, &[]) }
 }
 
-#[tokio::test(start_paused = true)]
-async fn phrases_across_passages_are_found_once() {
+async fn phrases_across_passages_are_found_once(on: Store) {
     let words: Vec<String> = (0..1_000).map(|it| format!("w{it}")).collect();
     let captions: Vec<String> = words.chunks(10).map(|it| it.join(" ")).collect();
-    let library = library_of(&[Video { captions, ..Video::new(1, &[]) }]).await;
+    let library = library_of(&on, &[Video { captions, ..Video::new(1, &[]) }]).await;
     for length in [2, 5, 8, 9, 15, 30] {
         for start in (0..1_000 - length).step_by(7) {
             let phrase = format!("\"{}\"", words[start..start + length].join(" "));
@@ -299,10 +291,9 @@ async fn phrases_across_passages_are_found_once() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn pages_have_a_stable_order() {
+async fn pages_have_a_stable_order(on: Store) {
     let videos: Vec<Video> = (1..=9).map(|it| long(it, 60, &[3, 4, 33, 50])).collect();
-    let library = library_of(&videos).await;
+    let library = library_of(&on, &videos).await;
     for sort in [SearchSort::Relevance, SearchSort::Newest, SearchSort::Oldest] {
         for group in [SearchGroup::Moment, SearchGroup::Video] {
             let request = TextSearch { sort, group, ..request("needle") };
@@ -334,15 +325,14 @@ async fn pages_have_a_stable_order() {
     assert_eq!(other.unwrap_err().reason(), Reason::InvalidCursor);
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_best_moments_come_first() {
+async fn the_best_moments_come_first(on: Store) {
     let videos = [
         Video { title: "Cats", ..Video::new(1, &["dogs", "cats"]) },
         Video::new(2, &["cats and dogs"]),
         Video { title: "Cats and dogs", ..Video::new(3, &["cats", "dogs"]) },
         Video::new(4, &["cats cats", "dogs dogs"]),
     ];
-    let library = library_of(&videos).await;
+    let library = library_of(&on, &videos).await;
     let page = page(&library, &request("cats dogs")).await;
     assert_eq!(moments(&page), ["3@0", "4@0", "1@0", "2@0"]);
     let request = TextSearch { group: SearchGroup::Video, ..request("cats dogs") };
@@ -352,8 +342,7 @@ async fn the_best_moments_come_first() {
     assert_eq!((first.moment_count, first.moments.len()), (1, 1));
 }
 
-#[tokio::test(start_paused = true)]
-async fn trends_count_every_time() {
+async fn trends_count_every_time(on: Store) {
     let videos = [
         Video { published: "2026-01-10T08:00:00Z", ..long(1, 60, &[3, 4, 5, 40]) },
         Video { published: "2026-01-20T08:00:00Z", ..long(2, 60, &[]) },
@@ -363,7 +352,7 @@ async fn trends_count_every_time() {
         },
         Video::new(4, &["needle"]),
     ];
-    let library = library_of(&videos).await;
+    let library = library_of(&on, &videos).await;
     let trends = library.trends(&request("needle"), Period::Month).await.unwrap();
     let shown: Vec<(String, u64, u64, u64)> = trends
         .items
@@ -383,9 +372,8 @@ async fn trends_count_every_time() {
     assert_eq!(phrase.items[0].period.as_deref(), Some("2026"));
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_videos_of_the_library_are_listed() {
-    let library = library_of(&three()).await;
+async fn the_videos_of_the_library_are_listed(on: Store) {
+    let library = library_of(&on, &three()).await;
     let filter = LibraryFilter::default();
     let (first, next) = library.videos(&filter, SearchSort::Newest, None, 2).await.unwrap();
     // A later transcript does not change the list.
@@ -398,9 +386,8 @@ async fn the_videos_of_the_library_are_listed() {
 }
 
 /// Words that are more frequent than can be ranked.
-#[tokio::test(start_paused = true)]
-async fn the_newest_videos_of_frequent_words_are_ranked() {
-    let library = empty();
+async fn the_newest_videos_of_frequent_words_are_ranked(on: Store) {
+    let library = empty(&on).await;
     for number in 1..=510 {
         let published = format!("2026-01-{:02}T00:{:02}:00Z", number % 28 + 1, number / 28);
         let captions = vec!["the ".repeat(100); 4];
@@ -425,13 +412,12 @@ async fn the_newest_videos_of_frequent_words_are_ranked() {
     assert_eq!(one.items.len(), 4);
 }
 
-#[tokio::test(start_paused = true)]
-async fn chapters_raise_moments() {
+async fn chapters_raise_moments(on: Store) {
     let captions: Vec<String> =
         (0..60).map(|at| format!("w{at} ").repeat(9) + "cats dogs").collect();
     let plain = Video { captions, ..Video::new(1, &[]) };
     let chapters = "0:00 Intro\n0:40 About cats\n1:20 Cats and dogs";
-    let library = library_of(&[Video { description: chapters, ..plain }]).await;
+    let library = library_of(&on, &[Video { description: chapters, ..plain }]).await;
     let page = page(&library, &request("cats dogs")).await;
     let HitItem::Moment(first) = &page.items[0] else { panic!("{page:?}") };
     assert_eq!(first.moment.chapter.as_deref(), Some("Cats and dogs"));
@@ -440,11 +426,10 @@ async fn chapters_raise_moments() {
 }
 
 /// An older track has the title of its time.
-#[tokio::test(start_paused = true)]
-async fn a_title_is_found_as_it_was_stored() {
+async fn a_title_is_found_as_it_was_stored(on: Store) {
     let old = Video { title: "Old name here", ..Video::new(1, &["word"]) };
     let new = Video { title: "New name", translated_to: Some("de"), ..Video::new(1, &["Wort"]) };
-    let library = library_of(&[old, new]).await;
+    let library = library_of(&on, &[old, new]).await;
     for query in ["title:old", "title:\"old name\""] {
         let page = page(&library, &request(query)).await;
         let HitItem::Moment(hit) = &page.items[0] else { panic!("{page:?}") };
@@ -457,9 +442,8 @@ async fn a_title_is_found_as_it_was_stored() {
     assert_eq!(found(&library, "title:new").await, Vec::<String>::new());
 }
 
-#[tokio::test(start_paused = true)]
-async fn many_phrases_are_counted_within_a_bound() {
-    let library = library_of(&[long(1, 12_000, &[])]).await;
+async fn many_phrases_are_counted_within_a_bound(on: Store) {
+    let library = library_of(&on, &[long(1, 12_000, &[])]).await;
     let phrase = |at: usize| format!("\"w{at} w{}\"", at + 1);
     // Each phrase is in about a third of 1,200 passages.
     let few = library.trends(&request(&phrase(1)), Period::Year).await.unwrap();
@@ -494,10 +478,9 @@ async fn too_many_searches_are_refused() {
 }
 
 /// A job that waits, because an address is blocked, has videos whose transcripts are stored.
-#[tokio::test(start_paused = true)]
-async fn pending_videos_of_a_job_are_searched() {
-    let world = crate::World::over(vidra_sim::Simulator::new());
-    let library = world.library();
+async fn pending_videos_of_a_job_are_searched(on: Store) {
+    let world = crate::World::over(vidra_sim::Simulator::new()).on(on);
+    let library = world.library().await;
     let vidra = world.client().build().unwrap();
     let worker = world.work(&library, vidra);
     let first = library.create(crate::create(&["txManualAsr"])).await.unwrap().job.id;
@@ -513,3 +496,22 @@ async fn pending_videos_of_a_job_are_searched() {
     );
     assert_eq!(waiting.progress.pending, 1);
 }
+
+crate::on_each_store!(
+    the_syntax_of_queries,
+    filters_choose_a_part_of_the_library,
+    titles_and_descriptions_are_searched_if_requested,
+    the_best_track_of_a_video_counts_once,
+    recognised_speech_tells_the_original_language,
+    a_changed_transcript_replaces_its_words,
+    phrases_across_passages_are_found_once,
+    pages_have_a_stable_order,
+    the_best_moments_come_first,
+    trends_count_every_time,
+    the_videos_of_the_library_are_listed,
+    the_newest_videos_of_frequent_words_are_ranked,
+    chapters_raise_moments,
+    a_title_is_found_as_it_was_stored,
+    many_phrases_are_counted_within_a_bound,
+    pending_videos_of_a_job_are_searched
+);

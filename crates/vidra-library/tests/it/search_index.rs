@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use vidra::VideoId;
 use vidra_library::{Library, Limits};
 
+use crate::Store;
 use crate::search::{Video, found, library_of, long, page, request, store, three};
 
 /// A new library in a file.
@@ -17,9 +18,8 @@ fn file() -> (TempDir, PathBuf, Library) {
     (folder, path, library)
 }
 
-#[tokio::test(start_paused = true)]
-async fn reindexing_changes_nothing() {
-    let library = library_of(&three()).await;
+async fn reindexing_changes_nothing(on: Store) {
+    let library = library_of(&on, &three()).await;
     let before = found(&library, "climate OR plan*").await;
     assert_eq!(library.reindex(|_| ()).await.unwrap(), 3);
     assert_eq!(found(&library, "climate OR plan*").await, before);
@@ -252,3 +252,5 @@ async fn a_faulty_index_is_found_and_built_again() {
         assert_eq!(found(&library, "climate").await, ["1@2", "2@0"]);
     }
 }
+
+crate::on_each_store!(reindexing_changes_nothing);

@@ -79,7 +79,7 @@ async fn older_schemas_are_upgraded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("library.db");
     let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("../../migrations/0001-jobs.sql")).unwrap();
+    old.execute_batch(include_str!("../../migrations/sqlite/0001-jobs.sql")).unwrap();
     let rows = "PRAGMA application_id = 0x76696472; PRAGMA user_version = 1;
         INSERT INTO jobs (id, owner, options, state, created_at, source_count, is_listed, items, succeeded)
             VALUES ('0f8fad5bd9cb469fa16570867728950e', '', '{}', 'completed', 1, 1, 1, 1, 1);
@@ -132,7 +132,7 @@ async fn a_damaged_text_is_found_and_fetched_again() {
 #[tokio::test(start_paused = true)]
 async fn a_job_waits_while_there_is_no_room_and_goes_on_then() {
     let world = World::new();
-    let library = world.library();
+    let library = world.library().await;
     library.limit_bytes(Some(300 << 10)).await.unwrap();
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let id = library.create(create(&["PLsize120"])).await.unwrap().job.id;
@@ -153,13 +153,13 @@ async fn a_job_waits_while_there_is_no_room_and_goes_on_then() {
 #[tokio::test(start_paused = true)]
 async fn an_export_can_be_imported() {
     let world = World::new();
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let id = library.create(create(&["PLsize50"])).await.unwrap().job.id;
     let job = settled(&library, id).await;
     worker.stop().await;
     let other = World::new();
-    let copy = other.library();
+    let copy = other.library().await;
     let (mut after, mut total) = (0, 0);
     loop {
         let (lines, last) = library.export(after).await.unwrap();
@@ -208,8 +208,7 @@ fn processes_that_start_at_the_same_moment_share_a_new_file() {
 async fn a_caller_without_room_waits_and_goes_on_then() {
     let world = World::new();
     let limits = Limits::default().with_caller_bytes(Some(1));
-    let clock = std::sync::Arc::new(world.clock.clone());
-    let library = Library::in_memory(&world.memory, limits, clock).unwrap();
+    let library = world.library_with(limits).await;
     let of = |owner: &str| Create { owner: owner.to_owned(), ..create(&["PLsize50"]) };
     let id = library.create(of("ann")).await.unwrap().job.id;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
@@ -223,7 +222,7 @@ async fn a_caller_without_room_waits_and_goes_on_then() {
     assert!(error.retry_after().is_some());
     library.create(of("ben")).await.unwrap();
     worker.stop().await;
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     assert_eq!(settled(&library, id).await.progress.pending, 0);
     worker.stop().await;
@@ -232,7 +231,7 @@ async fn a_caller_without_room_waits_and_goes_on_then() {
 #[tokio::test(start_paused = true)]
 async fn a_deleted_job_is_gone_at_once_and_its_key_is_free() {
     let world = World::new();
-    let library = world.library();
+    let library = world.library().await;
     let keyed = || Create { idempotency_key: Some("night".to_owned()), ..create(&["PLsize500"]) };
     let id = library.create(keyed()).await.unwrap().job.id;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
@@ -251,7 +250,7 @@ async fn a_deleted_job_is_gone_at_once_and_its_key_is_free() {
 #[tokio::test(start_paused = true)]
 async fn transcripts_without_a_job_are_known_to_later_jobs() {
     let world = World::new();
-    let library = world.library();
+    let library = world.library().await;
     let vidra = world.client().pacing(Pacing::Off).build().unwrap();
     let (video, query) = (VideoId::parse("txManualAsr").unwrap(), TranscriptQuery::default());
     let record = vidra.transcript_record(video, &query).await.unwrap().body;

@@ -86,7 +86,7 @@ async fn a_hundred_channels_cost_a_hundred_units_a_day() {
         edit(PlaylistChange::Replaced, day + 12.1);
     }
 
-    let library = world.library();
+    let library = world.library().await;
     let worker = world.work(&library, world.client().pacing(Pacing::Off).build().unwrap());
     let sources: Vec<&str> = channels.iter().map(String::as_str).chain(playlists).collect();
     library.put_collection(put(&sources, json!({"limit": 2}))).await.unwrap();

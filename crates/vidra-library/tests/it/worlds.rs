@@ -146,10 +146,10 @@ impl Stage {
     }
 
     async fn play(mut self) -> Summary {
-        let library = self.world.library();
+        let library = self.world.library().await;
         self.inject();
         for place in 0..self.workers.len() {
-            self.start_worker(place);
+            self.start_worker(place).await;
         }
         for _ in 0..self.random.usize(5..20) {
             self.event(&library).await;
@@ -186,9 +186,10 @@ impl Stage {
         }
     }
 
-    fn start_worker(&mut self, place: usize) {
+    async fn start_worker(&mut self, place: usize) {
         // Each worker has a handle of its own, as a process has.
-        self.workers[place] = Some(self.world.work(&self.world.library(), self.client()));
+        let library = self.world.library().await;
+        self.workers[place] = Some(self.world.work(&library, self.client()));
     }
 
     async fn event(&mut self, library: &Library) {
@@ -233,7 +234,7 @@ impl Stage {
                 self.stops += 1;
             }
         }
-        self.start_worker(place);
+        self.start_worker(place).await;
     }
 
     async fn change(&mut self, library: &Library) {
@@ -264,7 +265,7 @@ impl Stage {
         }
         for place in 0..self.workers.len() {
             if self.workers[place].is_none() {
-                self.start_worker(place);
+                self.start_worker(place).await;
             }
         }
         let mut left = self.jobs.clone();

@@ -14,10 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::server;
 use crate::error::{Error, Reason, Result};
 
-/// The most connections of one machine. Transactions take a few milliseconds.
-const CONNECTIONS: usize = 8;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The wait for a connection that another transaction uses.
 const POOL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -76,7 +73,8 @@ pub(super) fn tls() -> Result<MakeRustlsConnect> {
     Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-pub(super) fn pool(config: &Config, tls: &MakeRustlsConnect) -> Result<Pool> {
+/// A pool of up to `count` connections.
+pub(super) fn pool(config: &Config, tls: &MakeRustlsConnect, count: usize) -> Result<Pool> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
     let timeouts = Timeouts {
@@ -84,7 +82,7 @@ pub(super) fn pool(config: &Config, tls: &MakeRustlsConnect) -> Result<Pool> {
         create: Some(CONNECT_TIMEOUT),
         recycle: Some(CONNECT_TIMEOUT),
     };
-    let builder = Pool::builder(manager).max_size(CONNECTIONS).runtime(Runtime::Tokio1);
+    let builder = Pool::builder(manager).max_size(count).runtime(Runtime::Tokio1);
     builder.timeouts(timeouts).build().map_err(Error::internal)
 }
 

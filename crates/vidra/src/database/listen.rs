@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::Weak;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -17,10 +18,15 @@ const RECONNECT: Duration = Duration::from_millis(500);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Counts notifications until the database is dropped.
-pub(super) fn spawn(database: Weak<Inner>, config: Config, tls: MakeRustlsConnect) {
+pub(super) fn spawn(
+    database: Weak<Inner>,
+    mut dropped: watch::Receiver<()>,
+    config: Config,
+    tls: MakeRustlsConnect,
+) {
     tokio::spawn(async move {
         while database.strong_count() > 0 {
-            let _ = listen(&database, &config, &tls).await;
+            let _ = listen(&database, &mut dropped, &config, &tls).await;
             sleep(RECONNECT).await;
         }
     });
@@ -29,6 +35,7 @@ pub(super) fn spawn(database: Weak<Inner>, config: Config, tls: MakeRustlsConnec
 /// Listens until the connection is lost or the database is dropped.
 async fn listen(
     database: &Weak<Inner>,
+    dropped: &mut watch::Receiver<()>,
     config: &Config,
     tls: &MakeRustlsConnect,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -46,23 +53,27 @@ async fn listen(
                 continue;
             }
             message = poll_fn(|context| connection.poll_message(context)) => message,
-            () = sleep(RECONNECT) => {
-                // A dropped database ends the task.
-                if database.strong_count() == 0 {
-                    return Ok(());
-                }
-                continue;
-            }
+            _ = dropped.changed() => return Ok(()),
         };
         match message {
             Some(Ok(AsyncMessage::Notification(notification))) => {
-                let named = |topic: &Topic| topic.name() == notification.payload();
-                Topic::ALL.into_iter().filter(named).for_each(|topic| note(database, topic));
+                let payload = notification.payload();
+                match Topic::ALL.into_iter().find(|topic| topic.name() == payload) {
+                    Some(topic) => note(database, topic),
+                    None => pass_on(database, payload),
+                }
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(error.into()),
             None => return Ok(()),
         }
+    }
+}
+
+fn pass_on(database: &Weak<Inner>, payload: &str) {
+    if let Some(database) = database.upgrade() {
+        // Nobody may be listening.
+        let _ = database.notified.others.send(payload.to_owned());
     }
 }
 

@@ -11,7 +11,8 @@ use super::server;
 use crate::error::{Error, Reason, Result};
 
 /// The migrations in their order. A released one never changes.
-const MIGRATIONS: [&str; 2] = [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
+pub(super) const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
 /// The oldest server that works, as `server_version_num`.
 const OLDEST_SERVER: i32 = 140_000;
@@ -25,16 +26,27 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of all migrations, which wait for those of other machines.
 const TIMEOUT: Duration = Duration::from_secs(70);
 
-/// Creates or migrates the tables, in one transaction.
-pub(super) async fn migrate(config: &Config, tls: &MakeRustlsConnect) -> Result<()> {
+/// Creates or migrates the tables of a schema, in one transaction.
+pub(super) async fn migrate(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    schema: &str,
+    migrations: &[&str],
+) -> Result<()> {
     let late = |_| {
         let message = format!("PostgreSQL at {} does not answer", server(config));
         Error::new(Reason::DatabaseUnavailable, message)
     };
-    timeout(TIMEOUT, connect_and_migrate(config, tls)).await.map_err(late)?
+    let work = connect_and_migrate(config, tls, schema, migrations);
+    timeout(TIMEOUT, work).await.map_err(late)?
 }
 
-async fn connect_and_migrate(config: &Config, tls: &MakeRustlsConnect) -> Result<()> {
+async fn connect_and_migrate(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    schema: &str,
+    migrations: &[&str],
+) -> Result<()> {
     let refused = |error: tokio_postgres::Error| refused(config, &error);
     let silent = || {
         let message =
@@ -67,25 +79,27 @@ async fn connect_and_migrate(config: &Config, tls: &MakeRustlsConnect) -> Result
         SELECT pg_advisory_xact_lock({LOCK})"
     );
     transaction.batch_execute(&prepare).await.map_err(refused)?;
-    let versions = "CREATE SCHEMA IF NOT EXISTS vidra;
-        CREATE TABLE IF NOT EXISTS vidra.migrations (
+    let versions = format!(
+        "CREATE SCHEMA IF NOT EXISTS {schema};
+        CREATE TABLE IF NOT EXISTS {schema}.migrations (
             number int PRIMARY KEY,
             applied_at timestamptz NOT NULL DEFAULT now()
-        )";
-    transaction.batch_execute(versions).await.map_err(refused)?;
-    let last = "SELECT coalesce(max(number), 0) FROM vidra.migrations";
-    let last: i32 = transaction.query_one(last, &[]).await.map_err(refused)?.get(0);
-    let known = MIGRATIONS.len() as i32;
+        )"
+    );
+    transaction.batch_execute(&versions).await.map_err(refused)?;
+    let last = format!("SELECT coalesce(max(number), 0) FROM {schema}.migrations");
+    let last: i32 = transaction.query_one(&last, &[]).await.map_err(refused)?.get(0);
+    let known = migrations.len() as i32;
     if last > known {
         return Err(unusable(format!(
             "its tables belong to a newer release of vidra (version {last}; this one knows {known})"
         )));
     }
-    for (number, migration) in (1_i32..).zip(MIGRATIONS).skip(last as usize) {
+    for (number, migration) in (1_i32..).zip(migrations).skip(last as usize) {
         transaction.batch_execute(migration).await.map_err(refused)?;
-        let done = "INSERT INTO vidra.migrations (number) VALUES ($1)";
-        transaction.execute(done, &[&number]).await.map_err(refused)?;
-        tracing::info!(number, "database migrated");
+        let done = format!("INSERT INTO {schema}.migrations (number) VALUES ($1)");
+        transaction.execute(&done, &[&number]).await.map_err(refused)?;
+        tracing::info!(schema, number, "database migrated");
     }
     transaction.commit().await.map_err(refused)
 }

@@ -35,7 +35,7 @@ pub(crate) struct WatchArgs {
 }
 
 pub(super) async fn watch(args: &WatchArgs) -> Result<(), Failure> {
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     let done = async {
         let id = find(&context.service, &args.id).await?;
         let config = args.common.common.service.worker_config();

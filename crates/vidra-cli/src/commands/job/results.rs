@@ -62,7 +62,7 @@ impl ResultFormat {
 }
 
 pub(super) async fn write(args: &ResultsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
+    let mut context = args.common.open().await?;
     let format = args.format(context.output.form)?;
     let done = args.run(&mut context, format).await;
     context.end(done).await

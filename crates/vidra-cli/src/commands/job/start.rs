@@ -86,7 +86,7 @@ const MOST_SOURCES: usize = 500;
 
 pub(super) async fn start(args: &StartArgs) -> Result<(), Failure> {
     let sources = Ids::listed(&args.sources, args.file.as_ref())?;
-    let mut context = args.common.open_for_one()?;
+    let mut context = args.common.open_for_one().await?;
     if args.detach && context.service.library().is_some() {
         return Err(Failure::usage(
             "--detach needs a running service, which works on the job: --server URL (vidra serve)",

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
 use vidra::{ChannelRef, Error, Reason, Result};
 
 use super::{number_of, unfinished_jobs};
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource};
 use crate::job::{JobSource, JobState, StateEvent};
-use crate::store::error::sql;
 use crate::store::jobs;
+use crate::store::sql::{Connection, params};
 
 /// A collection to create, or to replace another one of the same name.
 #[derive(Debug, Clone)]
@@ -34,10 +33,10 @@ const RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// [`Reason::TooManyCollections`].
 pub(crate) fn put(connection: &Connection, new: &NewCollection, now: Timestamp) -> Result<bool> {
     match number_of(connection, &new.owner, &new.name) {
-        Ok(number) => replace(connection, number, new, now).map(|()| false).map_err(sql),
+        Ok(number) => replace(connection, number, new, now).map(|()| false),
         Err(error) if error.reason() == Reason::CollectionNotFound => {
             check_count(connection, new)?;
-            insert(connection, new, now).map(|()| true).map_err(sql)
+            insert(connection, new, now).map(|()| true)
         }
         Err(error) => Err(error),
     }
@@ -46,7 +45,7 @@ pub(crate) fn put(connection: &Connection, new: &NewCollection, now: Timestamp) 
 fn check_count(connection: &Connection, new: &NewCollection) -> Result<()> {
     let Some(most) = new.max_collections else { return Ok(()) };
     let count = "SELECT count(*) FROM collections WHERE owner = ? AND NOT is_deleted";
-    let count: i64 = connection.query_row(count, [&new.owner], |row| row.get(0)).map_err(sql)?;
+    let count: i64 = connection.query_row(count, [&new.owner], |row| row.get(0))?;
     if (count as u64) < most {
         return Ok(());
     }
@@ -58,13 +57,13 @@ fn options_of(request: &CollectionRequest) -> String {
     serde_json::to_string(request).unwrap_or_default()
 }
 
-fn insert(connection: &Connection, new: &NewCollection, now: Timestamp) -> rusqlite::Result<()> {
+fn insert(connection: &Connection, new: &NewCollection, now: Timestamp) -> Result<()> {
     let at = now.as_millisecond();
     let insert = "INSERT INTO collections (owner, name, options, created_at, updated_at, next_sync)
-        VALUES (?1, ?2, ?3, ?4, ?4, ?4)";
+        VALUES (?1, ?2, ?3, ?4, ?4, ?4) RETURNING number";
     let options = options_of(&new.request);
-    connection.execute(insert, params![new.owner, new.name.as_str(), options, at])?;
-    let number = connection.last_insert_rowid();
+    let parameters = params![new.owner, new.name.as_str(), options, at];
+    let number: i64 = connection.query_row(insert, parameters, |row| row.get(0))?;
     for (position, source) in (1_i64..).zip(&new.sources) {
         add_source(connection, number, position, source, at)?;
     }
@@ -77,21 +76,23 @@ fn add_source(
     position: i64,
     source: &CollectionSource,
     at: i64,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let channel = match source {
         CollectionSource::List(JobSource::Channel(ChannelRef::Id(id))) => Some(id.to_string()),
         _ => None,
     };
-    let insert = "INSERT INTO collection_sources (collection, position, kind, id, channel) VALUES (?, ?, ?, ?, ?)";
-    connection
-        .execute(insert, params![collection, position, source.kind(), source.id(), channel])?;
-    let number = connection.last_insert_rowid();
+    let insert = "INSERT INTO collection_sources (collection, position, kind, id, channel) VALUES (?, ?, ?, ?, ?)
+        RETURNING number";
+    let parameters = params![collection, position, source.kind(), source.id(), channel];
+    let number: i64 = connection.query_row(insert, parameters, |row| row.get(0))?;
     if let CollectionSource::List(JobSource::Video(id)) = source {
-        let listed = "UPDATE collection_sources SET is_listed = 1, checked_at = ? WHERE number = ?";
+        let listed =
+            "UPDATE collection_sources SET is_listed = TRUE, checked_at = ? WHERE number = ?";
         connection.execute(listed, params![at, number])?;
         let seen = "INSERT INTO source_videos (source, video) VALUES (?, ?)";
         connection.execute(seen, params![number, id.to_string()])?;
-        let video = "INSERT OR IGNORE INTO collection_videos (collection, video, found_at, next_try) VALUES (?, ?, ?3, ?3)";
+        let video = "INSERT INTO collection_videos (collection, video, found_at, next_try) VALUES (?1, ?2, ?3, ?3)
+            ON CONFLICT DO NOTHING";
         connection.execute(video, params![collection, id.to_string(), at])?;
     }
     Ok(())
@@ -103,7 +104,7 @@ fn replace(
     number: i64,
     new: &NewCollection,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let at = now.as_millisecond();
     let options = "SELECT options FROM collections WHERE number = ?";
     let options: String = connection.query_row(options, [number], |row| row.get(0))?;
@@ -111,9 +112,7 @@ fn replace(
     let before =
         "SELECT number, kind, id FROM collection_sources WHERE collection = ? ORDER BY position";
     let before: Vec<(i64, String, String)> = connection
-        .prepare(before)?
-        .query_map([number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+        .query_map(before, [number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let same = |source: &CollectionSource| {
         let id = source.id();
         before.iter().find(|(_, kind, it)| *kind == source.kind() && *it == id).map(|it| it.0)
@@ -143,7 +142,7 @@ fn replace(
             jobs::set_state(connection, job, &cancelled, at)?;
         }
         let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 0, next_try = ?
-            WHERE collection = ? AND state <> 3 AND reason IS NOT ?";
+            WHERE collection = ? AND state <> 3 AND reason IS DISTINCT FROM ?";
         connection.execute(again, params![at, number, Reason::TranscriptRemoved.code()])?;
     }
     if (options.since, options.limit) != (new.request.since, new.request.limit) {
@@ -151,18 +150,18 @@ fn replace(
         let again = "DELETE FROM source_videos WHERE source IN
             (SELECT number FROM collection_sources WHERE collection = ? AND kind <> 'video')";
         connection.execute(again, [number])?;
-        let again = "UPDATE collection_sources SET is_listed = 0, task = NULL, cursor = NULL
+        let again = "UPDATE collection_sources SET is_listed = FALSE, task = NULL, cursor = NULL
             WHERE collection = ? AND kind <> 'video'";
         connection.execute(again, [number])?;
     }
     let update =
-        "UPDATE collections SET options = ?, updated_at = ?2, next_sync = ?2 WHERE number = ?3";
+        "UPDATE collections SET options = ?1, updated_at = ?2, next_sync = ?2 WHERE number = ?3";
     connection.execute(update, params![options_of(&new.request), at, number])?;
     Ok(())
 }
 
 /// Removes a source, and the videos that no other source of the collection has shown.
-fn remove_source(connection: &Connection, collection: i64, source: i64) -> rusqlite::Result<()> {
+fn remove_source(connection: &Connection, collection: i64, source: i64) -> Result<()> {
     let videos = "DELETE FROM collection_videos WHERE collection = ?1
         AND video IN (SELECT video FROM source_videos WHERE source = ?2)
         AND NOT EXISTS (SELECT 1 FROM source_videos AS shown

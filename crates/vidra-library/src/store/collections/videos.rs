@@ -1,21 +1,18 @@
 //! The videos of collections: pages, counts, and what happens after an attempt.
 
-use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use vidra::{Reason, VideoId};
+use vidra::{Reason, Result, VideoId};
 
 use crate::collection::schedule::{Outlook, outlook};
 use crate::collection::{CollectionRequest, CollectionVideo, Coverage, VideoState};
 use crate::job::Failure;
 use crate::store::jobs::{reason, timestamp};
+use crate::store::sql::{Connection, Row, ToValue, params};
 
 /// Counts the videos of a collection, by what is known about them.
-pub(super) fn coverage(connection: &Connection, collection: i64) -> rusqlite::Result<Coverage> {
+pub(super) fn coverage(connection: &Connection, collection: i64) -> Result<Coverage> {
     let counts = "SELECT state, reason, count(*) FROM collection_videos WHERE collection = ? GROUP BY state, reason";
     let mut coverage = Coverage::default();
-    let mut counts = connection.prepare_cached(counts)?;
-    let mut rows = counts.query([collection])?;
-    while let Some(row) = rows.next()? {
+    connection.query_while(counts, [collection], |row| {
         let count = row.get::<_, i64>(2)? as u64;
         coverage.videos += count;
         match VideoState::from_number(row.get(0)?) {
@@ -28,10 +25,10 @@ pub(super) fn coverage(connection: &Connection, collection: i64) -> rusqlite::Re
                 *coverage.failed.entry(code).or_default() += count;
             }
         }
-    }
+        Ok(true)
+    })?;
     let retrying = "SELECT count(*) FROM collection_videos WHERE collection = ? AND next_try IS NOT NULL AND state = 2";
-    let retrying: i64 =
-        connection.prepare_cached(retrying)?.query_row([collection], |row| row.get(0))?;
+    let retrying: i64 = connection.query_row(retrying, [collection], |row| row.get(0))?;
     coverage.retrying = retrying as u64;
     Ok(coverage)
 }
@@ -51,12 +48,12 @@ pub(crate) fn videos(
     connection: &Connection,
     collection: i64,
     query: VideoQuery,
-) -> rusqlite::Result<Vec<(i64, CollectionVideo)>> {
+) -> Result<Vec<(i64, CollectionVideo)>> {
     let mut text = "SELECT number, video, state, reason, next_try, found_at, title, channel, published_at, published_source
         FROM collection_videos LEFT JOIN videos ON videos.id = video WHERE collection = ? AND number > ?"
         .to_owned();
     let (state, code) = (query.state.map(VideoState::number), query.reason.map(Reason::code));
-    let mut parameters: Vec<&dyn ToSql> = vec![&collection, &query.after];
+    let mut parameters: Vec<&dyn ToValue> = vec![&collection, &query.after];
     if let Some(state) = &state {
         text += " AND state = ?";
         parameters.push(state);
@@ -68,13 +65,12 @@ pub(crate) fn videos(
     let limit = query.limit as i64;
     text += " ORDER BY number LIMIT ?";
     parameters.push(&limit);
-    let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map(&*parameters, read_video)?;
-    rows.filter_map(rusqlite::Result::transpose).collect()
+    let rows = connection.query_map(&text, &*parameters, read_video)?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 /// `None` for an id that this release cannot read.
-fn read_video(row: &Row) -> rusqlite::Result<Option<(i64, CollectionVideo)>> {
+fn read_video(row: &Row) -> Result<Option<(i64, CollectionVideo)>> {
     let Ok(video_id) = VideoId::parse(&row.get::<_, String>("video")?) else { return Ok(None) };
     let time = |name: &str| row.get::<_, Option<i64>>(name).map(|it| it.map(timestamp));
     let title: Option<String> = row.get("title")?;
@@ -100,13 +96,12 @@ pub(crate) fn note_item(
     video: &str,
     failure: Option<&Failure>,
     at: i64,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let collection = "SELECT collection, jobs.options, collections.options FROM jobs
         JOIN collections ON collections.number = jobs.collection WHERE jobs.number = ?";
-    let collection: Option<(i64, String, String)> = connection
-        .prepare_cached(collection)?
-        .query_row([job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let collection: Option<(i64, String, String)> =
+        connection
+            .query_optional(collection, [job], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let Some((collection, of_job, of_collection)) = collection else { return Ok(()) };
     let requested = CollectionRequest::from_stored(&of_collection).transcript;
     if CollectionRequest::from_stored(&of_job).transcript != requested {
@@ -115,16 +110,16 @@ pub(crate) fn note_item(
     let removed = Reason::TranscriptRemoved.code();
     let Some(failure) = failure else {
         let done = "UPDATE collection_videos SET state = 1, reason = NULL, tries = 0, next_try = NULL, doubted_at = NULL
-            WHERE collection = ? AND video = ? AND reason IS NOT ?";
-        connection.prepare_cached(done)?.execute(params![collection, video, removed])?;
+            WHERE collection = ? AND video = ? AND reason IS DISTINCT FROM ?";
+        connection.execute(done, params![collection, video, removed])?;
         return Ok(());
     };
     let known = "SELECT appeared_at, tries FROM collection_videos
-        WHERE collection = ? AND video = ? AND reason IS NOT ?";
-    let known: Option<(Option<i64>, u32)> = connection
-        .prepare_cached(known)?
-        .query_row(params![collection, video, removed], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+        WHERE collection = ? AND video = ? AND reason IS DISTINCT FROM ?";
+    let known: Option<(Option<i64>, u32)> =
+        connection.query_optional(known, params![collection, video, removed], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
     let Some((appeared, tries)) = known else { return Ok(()) };
     // A broadcast appears when it ends, whenever it was announced.
     let is_broadcast = matches!(failure.reason, Reason::NotStarted | Reason::NotEnded);
@@ -142,14 +137,14 @@ pub(crate) fn note_item(
         WHERE collection = ? AND video = ?";
     let code = failure.reason.code();
     let parameters = params![state.number(), code, next, appeared, doubted, collection, video];
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     Ok(())
 }
 
 /// Whether a video of a job was tried before by the collection that the job syncs. The cache may remember that it had no
 /// captions then.
-pub(crate) fn was_tried(connection: &Connection, job: i64, video: &str) -> rusqlite::Result<bool> {
+pub(crate) fn was_tried(connection: &Connection, job: i64, video: &str) -> Result<bool> {
     let query = "SELECT EXISTS (SELECT 1 FROM collection_videos WHERE video = ? AND tries > 0
         AND collection = (SELECT collection FROM jobs WHERE number = ?))";
-    connection.prepare_cached(query)?.query_row(params![video, job], |row| row.get(0))
+    connection.query_row(query, params![video, job], |row| row.get(0))
 }

@@ -1,14 +1,14 @@
 //! The numbers of videos of channels and playlists.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
-use vidra::Reason;
+use vidra::{Reason, Result};
 
 use super::TaskSource;
 use super::step::{begin, begin_several, fail, set_task};
 use crate::job::Failure;
 use crate::store::leases::Lease;
 use crate::store::listing::Charge;
+use crate::store::sql::{Connection, params};
 
 /// Stored for a number that YouTube does not send.
 const UNKNOWN: i64 = -1;
@@ -30,7 +30,7 @@ pub(crate) fn set_channel(
     source: &TaskSource,
     facts: &ChannelFacts,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if begin(connection, lease, charge, source)?.is_some() {
         set_facts(connection, source.number, facts, now)?;
     }
@@ -42,21 +42,18 @@ fn set_facts(
     source: i64,
     facts: &ChannelFacts,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let update = "UPDATE collection_sources SET channel = ?, title = ?, count = ?, counted_at = ? WHERE number = ?";
     let count = facts.videos.map_or(UNKNOWN, |count| count as i64);
     let parameters = params![facts.id, facts.title, count, now.as_millisecond(), source];
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     Ok(())
 }
 
 /// The number that is stored for a source whose task is the same as before the call.
-fn counted(connection: &Connection, source: &TaskSource) -> rusqlite::Result<Option<Option<i64>>> {
+fn counted(connection: &Connection, source: &TaskSource) -> Result<Option<Option<i64>>> {
     let counted = "SELECT count FROM collection_sources WHERE number = ? AND task = ?";
-    connection
-        .prepare_cached(counted)?
-        .query_row(params![source.number, source.task], |row| row.get(0))
-        .optional()
+    connection.query_optional(counted, params![source.number, source.task], |row| row.get(0))
 }
 
 /// Stores the numbers of videos of channels. A channel whose number is not the expected one is listed.
@@ -66,7 +63,7 @@ pub(crate) fn set_channel_counts(
     charge: Charge,
     facts: &[(TaskSource, Option<ChannelFacts>)],
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if !begin_several(connection, lease, charge)? {
         return Ok(());
     }
@@ -88,7 +85,7 @@ pub(crate) fn set_channel_counts(
         if is_expected {
             let audited = "UPDATE collection_sources SET audited_at = ? WHERE number = ?";
             let parameters = params![now.as_millisecond(), source.number];
-            connection.prepare_cached(audited)?.execute(parameters)?;
+            connection.execute(audited, parameters)?;
         }
     }
     Ok(())
@@ -108,7 +105,7 @@ pub(crate) fn set_playlist_counts(
     charge: Charge,
     facts: &[(TaskSource, PlaylistFacts)],
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if !begin_several(connection, lease, charge)? {
         return Ok(());
     }
@@ -117,11 +114,7 @@ pub(crate) fn set_playlist_counts(
         let count = of_source.entries.map_or(UNKNOWN, |count| count as i64);
         let update =
             "UPDATE collection_sources SET title = coalesce(?, title), count = ? WHERE number = ?";
-        connection.prepare_cached(update)?.execute(params![
-            of_source.title,
-            count,
-            source.number
-        ])?;
+        connection.execute(update, params![of_source.title, count, source.number])?;
         if source.task == "count" {
             // A list without a number is read once a day.
             let next = if before == Some(count) { None } else { Some("whole") };

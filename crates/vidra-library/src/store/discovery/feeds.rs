@@ -1,13 +1,15 @@
 //! The results of feeds.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+
+use vidra::Result;
 
 use super::TaskSource;
 use super::found::{self, DateSource, FoundIn, FoundVideo};
 use super::step::{begin, read_request, set_task};
 use crate::store::leases::Lease;
 use crate::store::listing::{Charge, is_held};
+use crate::store::sql::{Connection, params};
 
 /// Stores the feed of a channel. It is complete if it has a video that is known; otherwise the list follows.
 pub(crate) fn add_feed(
@@ -17,7 +19,7 @@ pub(crate) fn add_feed(
     source: &TaskSource,
     videos: &[FoundVideo],
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if begin(connection, lease, Charge::default(), source)?.is_none() {
         return Ok(());
     }
@@ -41,7 +43,7 @@ pub(crate) fn add_feed(
     };
     let unseen = found::add(connection, &place, videos, now)?.unseen;
     let update = "UPDATE collection_sources SET count = count + ? WHERE number = ? AND count >= 0";
-    connection.prepare_cached(update)?.execute(params![unseen as i64, source.number])?;
+    connection.execute(update, params![unseen as i64, source.number])?;
     let next = (source.task == "feed_count").then_some("count");
     set_task(connection, source.number, next, None, now)
 }
@@ -52,7 +54,7 @@ pub(crate) fn replace_feeds(
     lease: &Lease,
     collection: i64,
     only: Option<i64>,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if is_held(connection, lease)? {
         let update = "UPDATE collection_sources SET task = 'count' WHERE collection = ?1
             AND task IN ('feed', 'feed_count') AND (?2 IS NULL OR number = ?2)";

@@ -1,13 +1,13 @@
 //! Videos that a source has shown become videos of the collection and items of the sync.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
-use vidra::{Reason, VideoId};
+use vidra::{Reason, Result, VideoId};
 
 use crate::collection::schedule::refresh_at;
 use crate::job::{JobEvent, ListedEvent};
 use crate::store::events;
 use crate::store::items::{self, NewItem};
+use crate::store::sql::{Connection, params};
 
 /// Where the date of a video comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,11 @@ pub(super) fn last_known(
     connection: &Connection,
     source: i64,
     videos: &[FoundVideo],
-) -> rusqlite::Result<Option<usize>> {
+) -> Result<Option<usize>> {
     let known =
         "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ? AND video = ? AND is_known)";
-    let mut known = connection.prepare_cached(known)?;
     for (position, video) in videos.iter().enumerate().rev() {
-        if known.query_row(params![source, video.id.to_string()], |row| row.get(0))? {
+        if connection.query_row(known, params![source, video.id.to_string()], |row| row.get(0))? {
             return Ok(Some(position));
         }
     }
@@ -78,19 +77,18 @@ pub(super) fn mark_known(
     connection: &Connection,
     source: i64,
     videos: &[FoundVideo],
-) -> rusqlite::Result<()> {
-    let seen = "INSERT OR IGNORE INTO source_videos (source, video) VALUES (?, ?)";
-    let mut seen = connection.prepare_cached(seen)?;
+) -> Result<()> {
+    let seen = "INSERT INTO source_videos (source, video) VALUES (?, ?) ON CONFLICT DO NOTHING";
     for video in videos {
-        seen.execute(params![source, video.id.to_string()])?;
+        connection.execute(seen, params![source, video.id.to_string()])?;
     }
     Ok(())
 }
 
 /// Ends a walk through a list: everything that it has found is known.
-pub(super) fn end_walk(connection: &Connection, source: i64) -> rusqlite::Result<()> {
-    let known = "UPDATE source_videos SET is_known = 1 WHERE source = ? AND NOT is_known";
-    connection.prepare_cached(known)?.execute([source])?;
+pub(super) fn end_walk(connection: &Connection, source: i64) -> Result<()> {
+    let known = "UPDATE source_videos SET is_known = TRUE WHERE source = ? AND NOT is_known";
+    connection.execute(known, [source])?;
     Ok(())
 }
 
@@ -107,23 +105,21 @@ pub(super) fn add(
     place: &FoundIn,
     videos: &[FoundVideo],
     now: Timestamp,
-) -> rusqlite::Result<Added> {
+) -> Result<Added> {
     let at = now.as_millisecond();
-    let mut seen = connection
-        .prepare_cached("INSERT INTO source_videos (source, video, is_known) VALUES (?, ?, ?)")?;
+    let seen = "INSERT INTO source_videos (source, video, is_known) VALUES (?, ?, ?)";
     let (mut new, mut taken, mut unseen) = (vec![], 0, 0);
     let before = "SELECT EXISTS (SELECT 1 FROM source_videos WHERE source = ?1 AND video = ?3),
             (SELECT state FROM collection_videos WHERE collection = ?2 AND video = ?3),
             (SELECT published_source FROM videos WHERE id = ?3)";
-    let mut before = connection.prepare_cached(before)?;
     for video in videos {
         let id = video.id.to_string();
-        let (is_seen, state, dated): (bool, Option<i64>, Option<String>) = before
-            .query_row(params![place.source, place.collection, id], |row| {
+        let (is_seen, state, dated): (bool, Option<i64>, Option<String>) =
+            connection.query_row(before, params![place.source, place.collection, id], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
         if !is_seen {
-            seen.execute(params![place.source, id, !place.is_walk])?;
+            connection.execute(seen, params![place.source, id, !place.is_walk])?;
             unseen += u64::from(video.gone.is_none());
         }
         let is_dated = dated.is_some_and(|source| source != DateSource::DataApi.word());
@@ -135,13 +131,13 @@ pub(super) fn add(
             (Some(3), None) => {
                 let again = "UPDATE collection_videos SET state = 0, reason = NULL, tries = 1, next_try = NULL
                     WHERE collection = ? AND video = ?";
-                connection.prepare_cached(again)?.execute(params![place.collection, id])?;
+                connection.execute(again, params![place.collection, id])?;
                 new.push(NewItem::pending(video.id));
             }
             (Some(state), Some(_)) if state != 3 => {
                 let doubt = "UPDATE collection_videos SET doubted_at = coalesce(doubted_at, ?)
                     WHERE collection = ? AND video = ?";
-                connection.prepare_cached(doubt)?.execute(params![at, place.collection, id])?;
+                connection.execute(doubt, params![at, place.collection, id])?;
             }
             (Some(_), _) => taken += 1,
             // It was left out when the source was listed.
@@ -166,7 +162,7 @@ pub(super) fn add(
     }
     let (items, _) = items::add(connection, place.job, None, new.into_iter(), at)?;
     let total = "SELECT items FROM jobs WHERE number = ?";
-    let total: i64 = connection.prepare_cached(total)?.query_row([place.job], |row| row.get(0))?;
+    let total: i64 = connection.query_row(total, [place.job], |row| row.get(0))?;
     if items > 0 || place.units > 0 {
         let listed = ListedEvent { added: items, items: total as u64, units: place.units };
         events::add(connection, place.job, at, &JobEvent::Listed(listed))?;
@@ -174,12 +170,7 @@ pub(super) fn add(
     Ok(Added { taken, unseen })
 }
 
-fn insert(
-    connection: &Connection,
-    place: &FoundIn,
-    video: &FoundVideo,
-    at: i64,
-) -> rusqlite::Result<()> {
+fn insert(connection: &Connection, place: &FoundIn, video: &FoundVideo, at: i64) -> Result<()> {
     // A video without a date that the first list had may be years old.
     let appeared = match video.published {
         Some(published) => Some(published.as_millisecond()),
@@ -193,7 +184,7 @@ fn insert(
         None => (0, None),
     };
     let parameters = params![place.collection, video.id.to_string(), state, reason, at, appeared];
-    connection.prepare_cached(insert)?.execute(parameters)?;
+    connection.execute(insert, parameters)?;
     Ok(())
 }
 
@@ -204,7 +195,7 @@ pub(in crate::store) fn store_date(
     video: &FoundVideo,
     from: DateSource,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let id = video.id.to_string();
     let (published, at) = (video.published.map(Timestamp::as_millisecond), now.as_millisecond());
     let source = published.map(|_| from.word());
@@ -212,14 +203,16 @@ pub(in crate::store) fn store_date(
         .then(|| refresh_at(&id, now).as_millisecond());
     let upsert = "INSERT INTO videos (id, title, channel, duration, published_at, published_source, published_stored_at, refresh_at)
         VALUES (?1, ?2, '', 0, ?3, ?4, CASE WHEN ?3 IS NOT NULL THEN ?5 END, ?6)
-        ON CONFLICT (id) DO UPDATE SET title = CASE WHEN title = '' THEN ?2 ELSE title END,
-            published_at = iif(?7, ?3, published_at), published_source = iif(?7, ?4, published_source),
-            published_stored_at = iif(?7, ?5, published_stored_at), refresh_at = iif(?7, ?6, refresh_at)";
+        ON CONFLICT (id) DO UPDATE SET title = CASE WHEN videos.title = '' THEN ?2 ELSE videos.title END,
+            published_at = CASE WHEN ?7 THEN ?3 ELSE videos.published_at END,
+            published_source = CASE WHEN ?7 THEN ?4 ELSE videos.published_source END,
+            published_stored_at = CASE WHEN ?7 THEN ?5 ELSE videos.published_stored_at END,
+            refresh_at = CASE WHEN ?7 THEN ?6 ELSE videos.refresh_at END";
     let replaces = "SELECT ?1 IS NOT NULL AND coalesce((SELECT published_source IS NULL OR published_source = 'data_api'
-        FROM videos WHERE id = ?2), 1)";
+        FROM videos WHERE id = ?2), TRUE)";
     let replaces: bool =
-        connection.prepare_cached(replaces)?.query_row(params![published, id], |row| row.get(0))?;
+        connection.query_row(replaces, params![published, id], |row| row.get(0))?;
     let parameters = params![id, video.title, published, source, at, refresh, replaces];
-    connection.prepare_cached(upsert)?.execute(parameters)?;
+    connection.execute(upsert, parameters)?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+
+use vidra::Result;
 
 use super::TaskSource;
 use super::found::{self, Added, DateSource, FoundIn, FoundVideo};
@@ -11,6 +12,7 @@ use super::step::{begin, read_request, set_task};
 use crate::collection::schedule::first_list_at;
 use crate::store::leases::Lease;
 use crate::store::listing::Charge;
+use crate::store::sql::{Connection, params};
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub(crate) fn add_page(
     source: &TaskSource,
     page: &PageOfEntries,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
     let request = read_request(connection, collection)?;
     let is_channel = source.kind == "channel";
@@ -67,7 +69,7 @@ pub(crate) fn add_page(
         // The number that the next check expects.
         let update =
             "UPDATE collection_sources SET count = count + ? WHERE number = ? AND count >= 0";
-        connection.prepare_cached(update)?.execute(params![unseen as i64, source.number])?;
+        connection.execute(update, params![unseen as i64, source.number])?;
     }
     let is_full = is_channel && !is_listed && taken >= room;
     let next = match &*source.task {
@@ -84,19 +86,18 @@ pub(crate) fn add_page(
             true => first_list_at(source.number, now),
             false => now,
         };
-        let done = "UPDATE collection_sources SET is_listed = 1, paged_at = ?, audited_at = ? WHERE number = ?";
+        let done = "UPDATE collection_sources SET is_listed = TRUE, paged_at = ?, audited_at = ? WHERE number = ?";
         let parameters = params![paged.as_millisecond(), now.as_millisecond(), source.number];
-        connection.prepare_cached(done)?.execute(parameters)?;
+        connection.execute(done, parameters)?;
     }
     Ok(())
 }
 
 /// How many videos of the collection a source has shown.
-fn taken(connection: &Connection, collection: i64, source: i64) -> rusqlite::Result<u64> {
+fn taken(connection: &Connection, collection: i64, source: i64) -> Result<u64> {
     let count = "SELECT count(*) FROM source_videos WHERE source = ?1 AND EXISTS
         (SELECT 1 FROM collection_videos AS it WHERE it.collection = ?2 AND it.video = source_videos.video)";
-    let mut count = connection.prepare_cached(count)?;
-    let count: i64 = count.query_row(params![source, collection], |row| row.get(0))?;
+    let count: i64 = connection.query_row(count, params![source, collection], |row| row.get(0))?;
     Ok(count as u64)
 }
 
@@ -107,7 +108,7 @@ fn doubt_missing(
     source: i64,
     page: &PageOfEntries,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let oldest = page.videos.iter().filter_map(|video| video.published).min();
     let from = match (&page.next, oldest) {
         // The page has all videos.
@@ -121,14 +122,11 @@ fn doubt_missing(
             LEFT JOIN videos ON videos.id = shown.video
         WHERE shown.source = ?1 AND it.state <> 3 AND it.doubted_at IS NULL
             AND (?3 IS NULL OR videos.published_at > ?3)";
-    let known: Vec<String> = connection
-        .prepare_cached(known)?
-        .query_map(params![source, collection, from], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let known: Vec<String> =
+        connection.query_map(known, params![source, collection, from], |row| row.get(0))?;
     let doubt = "UPDATE collection_videos SET doubted_at = ? WHERE collection = ? AND video = ?";
-    let mut doubt = connection.prepare_cached(doubt)?;
     for video in known.iter().filter(|video| !shown.contains(*video)) {
-        doubt.execute(params![now.as_millisecond(), collection, video])?;
+        connection.execute(doubt, params![now.as_millisecond(), collection, video])?;
     }
     Ok(())
 }
@@ -142,7 +140,7 @@ pub(crate) fn add_search(
     source: &TaskSource,
     videos: &[FoundVideo],
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let Some(is_listed) = begin(connection, lease, charge, source)? else { return Ok(()) };
     let request = read_request(connection, collection)?;
     let found_in = FoundIn {
@@ -158,7 +156,7 @@ pub(crate) fn add_search(
     };
     found::add(connection, &found_in, videos, now)?;
     set_task(connection, source.number, None, None, now)?;
-    let listed = "UPDATE collection_sources SET is_listed = 1 WHERE number = ?";
-    connection.prepare_cached(listed)?.execute([source.number])?;
+    let listed = "UPDATE collection_sources SET is_listed = TRUE WHERE number = ?";
+    connection.execute(listed, [source.number])?;
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! The common parts of all steps: their beginning, the next task of a source, and failures.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
-use vidra::Reason;
+use vidra::{Reason, Result};
 
 use super::TaskSource;
 use crate::collection::CollectionRequest;
 use crate::job::Failure;
 use crate::store::leases::Lease;
 use crate::store::listing::{Charge, count_units, is_held};
+use crate::store::sql::{Connection, params};
 
 /// When a sync with a source that failed for a passing reason is repeated. The time doubles with each failure.
 const SOON_MS: i64 = 3600 * 1000;
@@ -20,14 +20,13 @@ pub(super) fn begin(
     lease: &Lease,
     charge: Charge,
     source: &TaskSource,
-) -> rusqlite::Result<Option<bool>> {
+) -> Result<Option<bool>> {
     if !begin_several(connection, lease, charge)? {
         return Ok(None);
     }
-    let before =
-        "SELECT is_listed FROM collection_sources WHERE number = ? AND task = ? AND cursor IS ?";
+    let before = "SELECT is_listed FROM collection_sources WHERE number = ? AND task = ? AND cursor IS NOT DISTINCT FROM ?";
     let parameters = params![source.number, source.task, source.cursor];
-    connection.prepare_cached(before)?.query_row(parameters, |row| row.get(0)).optional()
+    connection.query_optional(before, parameters, |row| row.get(0))
 }
 
 /// Counts the cost of a step for several sources. Returns whether the lease is valid.
@@ -35,19 +34,15 @@ pub(super) fn begin_several(
     connection: &Connection,
     lease: &Lease,
     charge: Charge,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     count_units(connection, lease, charge)?;
     is_held(connection, lease)
 }
 
 /// The options of a collection, as they are now: somebody may have changed them during the call.
-pub(super) fn read_request(
-    connection: &Connection,
-    collection: i64,
-) -> rusqlite::Result<CollectionRequest> {
+pub(super) fn read_request(connection: &Connection, collection: i64) -> Result<CollectionRequest> {
     let options = "SELECT options FROM collections WHERE number = ?";
-    let options: String =
-        connection.prepare_cached(options)?.query_row([collection], |row| row.get(0))?;
+    let options: String = connection.query_row(options, [collection], |row| row.get(0))?;
     Ok(CollectionRequest::from_stored(&options))
 }
 
@@ -58,13 +53,13 @@ pub(super) fn set_task(
     task: Option<&str>,
     cursor: Option<&str>,
     now: Timestamp,
-) -> rusqlite::Result<()> {
-    let update = "UPDATE collection_sources SET task = ?, cursor = ?,
-            checked_at = iif(?1 IS NULL, ?3, checked_at), error_reason = NULL, error_message = NULL,
-            failures = iif(?1 IS NULL, 0, failures)
-        WHERE number = ?";
+) -> Result<()> {
+    let update = "UPDATE collection_sources SET task = ?1, cursor = ?2,
+            checked_at = CASE WHEN ?1 IS NULL THEN ?3 ELSE checked_at END, error_reason = NULL, error_message = NULL,
+            failures = CASE WHEN ?1 IS NULL THEN 0 ELSE failures END
+        WHERE number = ?4";
     let parameters = params![task, cursor, now.as_millisecond(), source];
-    connection.prepare_cached(update)?.execute(parameters)?;
+    connection.execute(update, parameters)?;
     Ok(())
 }
 
@@ -76,7 +71,7 @@ pub(crate) fn fail_sources(
     sources: &[TaskSource],
     failure: &Failure,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if begin_several(connection, lease, charge)? {
         sources.iter().try_for_each(|source| fail(connection, source, failure, now))?;
     }
@@ -88,26 +83,25 @@ pub(super) fn fail(
     source: &TaskSource,
     failure: &Failure,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     let update = "UPDATE collection_sources SET task = NULL, error_reason = ?2, error_message = ?3, checked_at = ?4,
-            cursor = iif(?5, NULL, cursor), failures = failures + 1
+            cursor = CASE WHEN ?5 THEN NULL ELSE cursor END, failures = failures + 1
         WHERE number = ?1 AND task IS NOT NULL RETURNING failures";
     let code = failure.reason.code();
     // A list whose cursor has expired begins again.
     let is_expired = failure.reason == Reason::InvalidCursor;
     let parameters =
         params![source.number, code, failure.message, now.as_millisecond(), is_expired];
-    let failures: Option<u32> =
-        connection.prepare_cached(update)?.query_row(parameters, |row| row.get(0)).optional()?;
+    let failures: Option<u32> = connection.query_optional(update, parameters, |row| row.get(0))?;
     let Some(failures) = failures else { return Ok(()) };
     // Searches of this day are spent for all syncs.
     let is_passing = failure.reason.is_retryable() || is_expired;
     if is_passing && failure.reason != Reason::SearchQuotaExhausted {
-        let soon = "UPDATE collections SET next_sync = min(next_sync, ?)
-            WHERE number = (SELECT collection FROM collection_sources WHERE number = ?)";
+        let soon = "UPDATE collections SET next_sync = ?1
+            WHERE next_sync > ?1 AND number = (SELECT collection FROM collection_sources WHERE number = ?2)";
         let pause = SOON_MS.saturating_mul(1 << failures.saturating_sub(1).min(20));
         let at = now.as_millisecond().saturating_add(pause);
-        connection.prepare_cached(soon)?.execute(params![at, source.number])?;
+        connection.execute(soon, params![at, source.number])?;
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
-use vidra::{Reason, VideoId};
+use vidra::{Reason, Result, VideoId};
 
 use super::found::{self, DateSource, FoundVideo};
 use super::step::begin_several;
 use crate::store::leases::Lease;
 use crate::store::listing::Charge;
 use crate::store::maintenance;
+use crate::store::sql::{Connection, params};
 
 /// The videos that were requested from YouTube, and those that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) fn end_verification(
     (collection, Verified { requested, existing }): (i64, &Verified),
     follows_deletions: bool,
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<()> {
     if !begin_several(connection, lease, charge)? {
         return Ok(());
     }
@@ -40,11 +40,11 @@ pub(crate) fn end_verification(
         let id = video.to_string();
         // A video that has another date now, or none, is not due again.
         let read = "UPDATE videos SET refresh_at = NULL WHERE id = ? AND refresh_at <= ?";
-        connection.prepare_cached(read)?.execute(params![id, now.as_millisecond()])?;
+        connection.execute(read, params![id, now.as_millisecond()])?;
         match exists.contains(video) {
             true => {
                 let sure = "UPDATE collection_videos SET doubted_at = NULL WHERE collection = ? AND video = ?";
-                connection.prepare_cached(sure)?.execute(params![collection, id])?;
+                connection.execute(sure, params![collection, id])?;
             }
             false => remove(connection, &id, follows_deletions)?,
         }
@@ -53,20 +53,20 @@ pub(crate) fn end_verification(
 }
 
 /// Marks a video as gone, in all collections.
-fn remove(connection: &Connection, video: &str, follows_deletions: bool) -> rusqlite::Result<()> {
+fn remove(connection: &Connection, video: &str, follows_deletions: bool) -> Result<()> {
     // The number that the next check of its channels expects, unless YouTube has reported the new one already.
     let count =
         "UPDATE collection_sources SET count = count - 1 WHERE kind = 'channel' AND count > 0
         AND number IN (SELECT source FROM source_videos WHERE video = ?1)
         AND counted_at < (SELECT min(doubted_at) FROM collection_videos AS it
             WHERE it.collection = collection_sources.collection AND it.video = ?1)";
-    connection.prepare_cached(count)?.execute([video])?;
+    connection.execute(count, [video])?;
     let gone = "UPDATE collection_videos SET state = 3, reason = ?, next_try = NULL, doubted_at = NULL WHERE video = ?
-        AND reason IS NOT ?";
+        AND reason IS DISTINCT FROM ?";
     let (missing, removed) = (Reason::VideoNotFound.code(), Reason::TranscriptRemoved.code());
-    connection.prepare_cached(gone)?.execute(params![missing, video, removed])?;
+    connection.execute(gone, params![missing, video, removed])?;
     let sure = "UPDATE collection_videos SET doubted_at = NULL WHERE video = ?";
-    connection.prepare_cached(sure)?.execute([video])?;
+    connection.execute(sure, [video])?;
     if follows_deletions {
         maintenance::remove_texts(connection, video)?;
     }

@@ -1,17 +1,19 @@
 //! Builds an index beside the active one, and removes former ones.
 
-use rusqlite::{Connection, OptionalExtension};
+use vidra::Result;
 use vidra::transcript::TranscriptInfo;
 
 use super::{
-    Index, IndexUse, REMOVED, STEP_PAGES, add_rows, add_track, all, count_best, create, maintained,
+    Index, IndexUse, REMOVED, add_rows, add_track, all, count_best, create, fts5, maintained,
+    tsvector,
 };
 use crate::passage::IndexRows;
+use crate::store::sql::{Connection, Dialect, params};
 use crate::store::transcripts::{PACKED, packed};
 use crate::transcript::PackedText;
 
 /// Begins a new index beside the active one, unless one is being built.
-pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn begin(connection: &Connection) -> Result<()> {
     let indexes = all(connection)?;
     if indexes.iter().any(is_next) {
         return Ok(());
@@ -20,8 +22,16 @@ pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     create(connection, !has_active).map(drop)
 }
 
+/// Creates the active index of a new library.
+pub(crate) fn create_first(connection: &Connection) -> Result<()> {
+    if all(connection)?.iter().any(|it| it.use_ == IndexUse::Active) {
+        return Ok(());
+    }
+    create(connection, true).map(drop)
+}
+
 /// Begins a new index if [`work`] says so. Another process may have done it meanwhile.
-pub(crate) fn begin_if_needed(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn begin_if_needed(connection: &Connection) -> Result<()> {
     match work(connection)? {
         Some(IndexWork::Begin) => begin(connection),
         _ => Ok(()),
@@ -43,7 +53,7 @@ pub(crate) enum IndexWork {
 }
 
 /// The work that is left. `None` if the active index has every transcript.
-pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork>> {
+pub(crate) fn work(connection: &Connection) -> Result<Option<IndexWork>> {
     let indexes = all(connection)?;
     if let Some(next) = indexes.iter().find(|it| is_next(it)) {
         return Ok(Some(IndexWork::Build { index: next.number }));
@@ -56,24 +66,28 @@ pub(crate) fn work(connection: &Connection) -> rusqlite::Result<Option<IndexWork
         Some(_) => Ok(Some(IndexWork::Begin)),
         None => {
             let has_any = "SELECT EXISTS (SELECT 1 FROM transcripts)";
-            let has_any: bool = connection.query_row(has_any, [], |row| row.get(0))?;
+            let has_any: bool = connection.query_row(has_any, (), |row| row.get(0))?;
             Ok(has_any.then_some(IndexWork::Begin))
         }
     }
 }
 
 /// Whether an index can still be built. Another process may have replaced it.
-fn is_built(connection: &Connection, index: i64) -> rusqlite::Result<bool> {
+fn is_built(connection: &Connection, index: i64) -> Result<bool> {
     Ok(maintained(connection)?.iter().any(|it| it.number == index && it.is_current))
 }
 
 /// The first transcript that an index does not have.
-fn next_missing(connection: &Connection, index: i64) -> rusqlite::Result<Option<i64>> {
+fn next_missing(connection: &Connection, index: i64) -> Result<Option<i64>> {
     let query = format!(
-        "SELECT number FROM transcripts WHERE number NOT IN (SELECT transcript FROM search_layouts_{index}) ORDER BY number LIMIT 1"
+        "SELECT number FROM transcripts WHERE NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)
+        ORDER BY number LIMIT 1"
     );
-    connection.prepare_cached(&query)?.query_row([], |row| row.get(0)).optional()
+    connection.query_optional(&query, (), |row| row.get(0))
 }
+
+/// How many transcripts one step reads at most.
+const MOST_TEXTS: usize = 200;
 
 /// The transcripts after the number `after` that an index does not have, until their texts have `length` bytes. Empty if
 /// the index was replaced.
@@ -82,23 +96,22 @@ pub(crate) fn missing(
     index: i64,
     after: i64,
     length: u64,
-) -> rusqlite::Result<Vec<(i64, PackedText)>> {
+) -> Result<Vec<(i64, PackedText)>> {
     if !is_built(connection, index)? {
         return Ok(vec![]);
     }
     let query = format!(
         "SELECT number, {PACKED} FROM transcripts WHERE number > ?
             AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)
-        ORDER BY number"
+        ORDER BY number LIMIT {MOST_TEXTS}"
     );
-    let mut query = connection.prepare_cached(&query)?;
-    let mut rows = query.query([after])?;
     let (mut texts, mut total) = (vec![], 0);
-    while let Some(row) = rows.next()?.filter(|_| total < length) {
+    connection.query_while(&query, [after], |row| {
         let text = packed(row)?;
         total += text.length;
         texts.push((row.get("number")?, text));
-    }
+        Ok(total < length)
+    })?;
     Ok(texts)
 }
 
@@ -109,7 +122,7 @@ pub(crate) fn add_missing(
     index: i64,
     transcript: i64,
     text: Option<(&TranscriptInfo, &IndexRows, u32)>,
-) -> rusqlite::Result<bool> {
+) -> Result<bool> {
     let missing = format!(
         "SELECT checksum FROM transcripts WHERE number = ?
             AND NOT EXISTS (SELECT 1 FROM search_layouts_{index} WHERE transcript = number)"
@@ -117,15 +130,13 @@ pub(crate) fn add_missing(
     if !is_built(connection, index)? {
         return Ok(false);
     }
-    let checksum: Option<i64> = connection
-        .prepare_cached(&missing)?
-        .query_row([transcript], |row| row.get(0))
-        .optional()?;
+    let checksum: Option<i64> =
+        connection.query_optional(&missing, [transcript], |row| row.get(0))?;
     match (checksum, text) {
         (Some(_), None) => {
             let none =
-                format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, x'')");
-            connection.prepare_cached(&none)?.execute([transcript])?;
+                format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, ?)");
+            connection.execute(&none, params![transcript, Vec::<u8>::new()])?;
             Ok(true)
         }
         (Some(stored), Some((info, rows, checksum))) if stored == i64::from(checksum) => {
@@ -139,22 +150,22 @@ pub(crate) fn add_missing(
 }
 
 /// Lets searches use an index if it is complete. Those before it become former ones.
-pub(crate) fn activate(connection: &Connection, index: i64) -> rusqlite::Result<()> {
+pub(crate) fn activate(connection: &Connection, index: i64) -> Result<()> {
     if is_built(connection, index)? && next_missing(connection, index)?.is_none() {
-        connection.execute("UPDATE search_indexes SET is_active = number = ?", [index])?;
+        connection.execute("UPDATE search_indexes SET is_active = (number = ?)", [index])?;
     }
     Ok(())
 }
 
 /// Marks every index that is not active as a former one.
-pub(crate) fn abandon(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn abandon(connection: &Connection) -> Result<()> {
     let abandon = "UPDATE search_indexes SET version = ? WHERE NOT is_active";
     connection.execute(abandon, [REMOVED]).map(drop)
 }
 
 /// Removes a part of an index that searches will not read: a former one, or an unfinished one of another release. Returns
 /// whether there is more to remove. The whole index would be one large transaction, and nothing could be stored meanwhile.
-pub(crate) fn remove_unused(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn remove_unused(connection: &Connection) -> Result<bool> {
     let is_unused = |it: &Index| match it.use_ {
         IndexUse::Former => true,
         IndexUse::Next => !it.is_current,
@@ -165,33 +176,17 @@ pub(crate) fn remove_unused(connection: &Connection) -> rusqlite::Result<bool> {
     // Before anything is missing, so that no process uses it any more.
     let former = "UPDATE search_indexes SET version = ?1 WHERE number = ?2 AND version <> ?1";
     connection.execute(former, [REMOVED, index])?;
-    // FTS5 stores an index in these tables. The first rows of `data` describe the others, which are pages.
-    let parts = [
-        ("data", "id", "WHERE id > 10", STEP_PAGES),
-        ("idx", "segid, term", "", 10 * STEP_PAGES),
-        ("docsize", "id", "", 40 * STEP_PAGES),
-    ];
-    for (part, key, rows, limit) in parts {
-        for name in ["passages", "seams", "words"] {
-            let table = format!("search_{name}_{index}_{part}");
-            let delete = format!(
-                "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} {rows} LIMIT {limit})"
-            );
-            if connection.execute(&delete, [])? > 0 {
-                return Ok(true);
-            }
+    let has_more = match connection.dialect() {
+        Dialect::Sqlite => fts5::remove_part(connection, index)?,
+        Dialect::Postgres => {
+            tsvector::remove(connection, index)?;
+            false
         }
+    };
+    if !has_more {
+        connection.execute("DELETE FROM search_indexes WHERE number = ?", [index])?;
     }
-    drop_tables(connection, index)?;
     Ok(true)
-}
-
-fn drop_tables(connection: &Connection, number: i64) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!(
-        "DROP TABLE search_instances_{number};
-        DROP TABLE search_passages_{number}; DROP TABLE search_seams_{number}; DROP TABLE search_words_{number};
-        DROP TABLE search_layouts_{number}; DELETE FROM search_indexes WHERE number = {number}"
-    ))
 }
 
 #[cfg(test)]

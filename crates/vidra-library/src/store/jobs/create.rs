@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use vidra::{Error, Reason, Result, VideoId};
 
 use super::{by_number, complete_if_done};
 use crate::job::{Job, JobEvent, JobId, JobRequest, JobSource, JobState, StateEvent};
-use crate::store::error::sql;
+use crate::store::sql::{Connection, params};
 use crate::store::{events, items, transcripts};
 
 /// A job to create.
@@ -34,32 +33,28 @@ pub(crate) fn create(connection: &Connection, new: &NewJob, now: Timestamp) -> R
     let at = now.as_millisecond();
     if let Some((key, fingerprint)) = &new.idempotency {
         let query = "SELECT fingerprint, job FROM idempotency_keys WHERE owner = ? AND key = ? AND created_at > ?";
-        let known = connection
-            .prepare_cached(query)
-            .and_then(|mut it| {
-                let parameters = params![new.owner, key, at - KEY_LIFE_MS];
-                let row = |row: &Row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?));
-                it.query_row(parameters, row).optional()
-            })
-            .map_err(sql)?;
+        let parameters = params![new.owner, key, at - KEY_LIFE_MS];
+        let known = connection.query_optional(query, parameters, |row| {
+            Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?))
+        })?;
         if let Some((before, number)) = known {
             if before != *fingerprint {
                 let message = "The Idempotency-Key was used for another request";
                 return Err(Error::new(Reason::IdempotencyKeyReused, message));
             }
-            return Ok((by_number(connection, number).map_err(sql)?.job, false));
+            return Ok((by_number(connection, number)?.job, false));
         }
     }
     check_unfinished(connection, &new.owner, new.max_unfinished)?;
     if let Some(most) = new.max_bytes {
-        let bytes = transcripts::bytes_of(connection, &new.owner).map_err(sql)?;
+        let bytes = transcripts::bytes_of(connection, &new.owner)?;
         if bytes >= most {
             let message = format!("Your transcripts take {bytes} bytes, and {most} are allowed");
             let error = Error::new(Reason::LibraryLimitReached, message);
             return Err(error.with_retry_after(Some(ROOM_RETRY_AFTER)));
         }
     }
-    insert(connection, new, at).map_err(sql).map(|job| (job, true))
+    insert(connection, new, at).map(|job| (job, true))
 }
 
 /// When a caller with too many jobs may try again.
@@ -78,7 +73,7 @@ pub(super) fn check_unfinished(
     // Collections have a limit of their own.
     let query = "SELECT count(*) FROM jobs WHERE owner = ? AND collection IS NULL
         AND state IN ('queued', 'listing', 'running', 'waiting', 'paused')";
-    let unfinished: i64 = connection.query_row(query, [owner], |row| row.get(0)).map_err(sql)?;
+    let unfinished: i64 = connection.query_row(query, [owner], |row| row.get(0))?;
     if (unfinished as u64) < most {
         return Ok(());
     }
@@ -101,24 +96,19 @@ pub(in crate::store) fn insert_row(
     connection: &Connection,
     new: &NewRow<'_>,
     at: i64,
-) -> rusqlite::Result<i64> {
+) -> Result<i64> {
     let NewRow { id, owner, request, source_count, collection } = new;
     let options = serde_json::to_string(request).unwrap_or_default();
     let insert =
         "INSERT INTO jobs (id, owner, options, state, created_at, source_count, collection, webhook)
-        VALUES (?, ?, ?, 'queued', ?, ?, ?, ?)";
+        VALUES (?, ?, ?, 'queued', ?, ?, ?, ?) RETURNING number";
     let (id, count) = (id.to_string(), *source_count as i64);
-    connection
-        .execute(insert, params![id, owner, options, at, count, collection, request.webhook])?;
-    Ok(connection.last_insert_rowid())
+    let parameters = params![id, owner, options, at, count, collection, request.webhook];
+    connection.query_row(insert, parameters, |row| row.get(0))
 }
 
 /// Ends the insertion of a job: its sources and items are there.
-pub(in crate::store) fn begin_row(
-    connection: &Connection,
-    job: i64,
-    at: i64,
-) -> rusqlite::Result<()> {
+pub(in crate::store) fn begin_row(connection: &Connection, job: i64, at: i64) -> Result<()> {
     let listed = "UPDATE jobs SET is_listed = NOT EXISTS (SELECT 1 FROM sources WHERE job = number)
         WHERE number = ?";
     connection.execute(listed, [job])?;
@@ -127,7 +117,7 @@ pub(in crate::store) fn begin_row(
     complete_if_done(connection, job, at)
 }
 
-fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Job> {
+fn insert(connection: &Connection, new: &NewJob, at: i64) -> Result<Job> {
     let row = NewRow {
         id: new.id,
         owner: &new.owner,
@@ -137,12 +127,14 @@ fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Jo
     };
     let job = insert_row(connection, &row, at)?;
     let mut videos: Vec<VideoId> = vec![];
-    let mut source = connection
-        .prepare_cached("INSERT INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)")?;
+    let source = "INSERT INTO sources (job, position, kind, id) VALUES (?, ?, ?, ?)";
     for (position, it) in (1_i64..).zip(&new.sources) {
         match it {
             JobSource::Video(id) => videos.push(*id),
-            _ => _ = source.execute(params![job, position, it.kind(), it.to_string()])?,
+            _ => {
+                let parameters = params![job, position, it.kind(), it.to_string()];
+                connection.execute(source, parameters)?;
+            }
         }
     }
     items::add(
@@ -154,8 +146,9 @@ fn insert(connection: &Connection, new: &NewJob, at: i64) -> rusqlite::Result<Jo
     )?;
     if let Some((key, fingerprint)) = &new.idempotency {
         let remember =
-            "INSERT OR REPLACE INTO idempotency_keys (owner, key, fingerprint, job, created_at)
-            VALUES (?, ?, ?, ?, ?)";
+            "INSERT INTO idempotency_keys (owner, key, fingerprint, job, created_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (owner, key) DO UPDATE SET fingerprint = excluded.fingerprint, job = excluded.job,
+                created_at = excluded.created_at";
         connection.execute(remember, params![new.owner, key, fingerprint, job, at])?;
     }
     begin_row(connection, job, at)?;

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use vidra::{Error, Reason, Result};
 
 use super::expression;
@@ -11,8 +9,8 @@ use super::postings::Reader;
 use crate::passage::Speech;
 use crate::search::{Atom, LibraryFilter, SearchCoverage, SearchFields, TextSearch};
 use crate::store::collections;
-use crate::store::error::sql;
 use crate::store::index::{channel_token, language_token};
+use crate::store::sql::{Connection, Numbers, OwnedValue, Row, ToValue};
 use vidra::transcript::Cue;
 
 /// A transcript in the index.
@@ -24,7 +22,7 @@ pub(super) struct Track {
     pub(super) words: i64,
 }
 
-pub(super) fn track(row: &Row) -> rusqlite::Result<Track> {
+pub(super) fn track(row: &Row) -> Result<Track> {
     Ok(Track {
         transcript: row.get(0)?,
         video: row.get(1)?,
@@ -39,7 +37,7 @@ pub(super) const TRACK: &str = "t.transcript, t.video, t.published_at, t.words";
 /// A filter as a condition on `search_tracks AS t`.
 pub(super) struct Condition {
     pub(super) sql: String,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<OwnedValue>,
     /// Tokens of the row of a transcript that say the same.
     tokens: Vec<String>,
 }
@@ -49,16 +47,16 @@ impl Condition {
     ///
     /// [`Reason::CollectionNotFound`] and [`Reason::JobNotFound`].
     pub(super) fn new(connection: &Connection, filter: &LibraryFilter) -> Result<Self> {
-        let mut it = Self { sql: "1".to_owned(), values: vec![], tokens: vec![] };
+        let mut it = Self { sql: "TRUE".to_owned(), values: vec![], tokens: vec![] };
         match &filter.lang {
             // A job has one track of each of its videos.
             None if filter.job.is_some() => {}
             None => it.add("t.is_counted", []),
             Some(code) => {
-                let code = code.as_str();
-                it.tokens.push(language_token(code));
+                it.tokens.push(language_token(code.as_str()));
+                let code = code.as_str().to_ascii_lowercase();
                 let language = |table: &str| {
-                    format!("({table}.language = ? COLLATE NOCASE OR {table}.language LIKE ?)")
+                    format!("(lower({table}.language) = ? OR lower({table}.language) LIKE ?)")
                 };
                 let region = format!("{}-%", code.replace(['%', '_'], ""));
                 // One track of a video counts: the best one in that language, also if another one matches the query.
@@ -68,7 +66,7 @@ impl Condition {
                     language("t"),
                     language("other")
                 );
-                let values = [code.to_owned(), region].map(Value::from);
+                let values = [code, region].map(OwnedValue::from);
                 it.add(&best, values.clone().into_iter().chain(values));
             }
         }
@@ -94,14 +92,10 @@ impl Condition {
         }
         if let Some(id) = filter.job {
             let query = "SELECT number FROM jobs WHERE id = ? AND NOT is_deleted";
-            let number: Option<i64> = connection
-                .prepare_cached(query)
-                .and_then(|mut query| {
-                    query.query_row([id.to_string()], |row| row.get(0)).optional()
-                })
-                .map_err(sql)?;
+            let number: Option<i64> =
+                connection.query_optional(query, [id.to_string()], |row| row.get(0))?;
             let missing = || Error::new(Reason::JobNotFound, format!("Job not found: {id}"));
-            let number = Value::from(number.ok_or_else(missing)?);
+            let number = OwnedValue::from(number.ok_or_else(missing)?);
             match filter.lang {
                 Some(_) => it.add("t.video IN (SELECT video FROM items WHERE job = ?)", [number]),
                 // A pending video can have a transcript of another job.
@@ -123,39 +117,38 @@ impl Condition {
         Ok(it)
     }
 
-    fn add(&mut self, sql: &str, values: impl IntoIterator<Item = Value>) {
+    fn add(&mut self, sql: &str, values: impl IntoIterator<Item = OwnedValue>) {
         self.sql.push_str(" AND ");
         self.sql.push_str(sql);
         self.values.extend(values);
     }
 
+    /// The values of the condition, after another one.
+    fn values_after(&self, first: OwnedValue) -> Vec<OwnedValue> {
+        std::iter::once(first).chain(self.values.iter().cloned()).collect()
+    }
+
     /// All transcripts that the filter includes, up to the number `last`.
-    pub(super) fn tracks(
-        &self,
-        connection: &Connection,
-        last: i64,
-    ) -> rusqlite::Result<Vec<Track>> {
+    pub(super) fn tracks(&self, connection: &Connection, last: i64) -> Result<Vec<Track>> {
         let query = format!(
             "SELECT {TRACK} FROM search_tracks AS t WHERE t.transcript <= ? AND {}",
             self.sql
         );
-        let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
-        let mut query = connection.prepare_cached(&query)?;
-        query.query_map(params_from_iter(values), track)?.collect()
+        connection.query_map(&query, &*self.values_after(last.into()), track)
     }
 
     /// Those of the transcripts that the filter includes, in the order of their numbers.
     fn tracks_of(&self, reader: &Reader, transcripts: &HashSet<i64>) -> Result<Vec<Track>> {
-        let numbers = serde_json::to_string(transcripts).map_err(Error::internal)?;
         let query = format!(
-            "SELECT {TRACK} FROM search_tracks AS t
-            WHERE t.transcript IN (SELECT value FROM json_each(?)) AND {} ORDER BY t.transcript",
+            "SELECT {TRACK} FROM search_tracks AS t WHERE t.transcript IN ({}) AND {} ORDER BY t.transcript",
+            reader.connection.dialect().numbers(),
             self.sql
         );
-        let values = std::iter::once(Value::from(numbers)).chain(self.values.iter().cloned());
-        let mut query = reader.connection.prepare_cached(&query).map_err(sql)?;
-        let rows = query.query_map(params_from_iter(values), track).map_err(sql)?;
-        rows.collect::<rusqlite::Result<_>>().map_err(sql)
+        let numbers = Numbers(transcripts.iter().copied().collect());
+        let values: Vec<&dyn ToValue> = std::iter::once(&numbers as &dyn ToValue)
+            .chain(self.values.iter().map(|it| it as &dyn ToValue))
+            .collect();
+        reader.connection.query_map(&query, &*values, track)
     }
 
     /// The part of the library that the filter includes, and the number of its words.
@@ -163,15 +156,14 @@ impl Condition {
         &self,
         connection: &Connection,
         last: i64,
-    ) -> rusqlite::Result<(SearchCoverage, u64)> {
+    ) -> Result<(SearchCoverage, u64)> {
         let query = format!(
-            "SELECT count(*), total(duration), coalesce(sum(words), 0) FROM search_tracks AS t
-            WHERE t.transcript <= ? AND {}",
+            "SELECT count(*), CAST(coalesce(sum(duration), 0) AS BIGINT), CAST(coalesce(sum(words), 0) AS BIGINT)
+            FROM search_tracks AS t WHERE t.transcript <= ? AND {}",
             self.sql
         );
-        let values = std::iter::once(Value::from(last)).chain(self.values.iter().cloned());
-        connection.prepare_cached(&query)?.query_row(params_from_iter(values), |row| {
-            let hours = (row.get::<_, f64>(1)? / 36.0).round() / 100.0;
+        connection.query_row(&query, &*self.values_after(last.into()), |row| {
+            let hours = (row.get::<_, i64>(1)? as f64 / 36.0).round() / 100.0;
             let coverage = SearchCoverage { videos: row.get::<_, i64>(0)? as u64, hours };
             Ok((coverage, row.get::<_, i64>(2)? as u64))
         })
@@ -190,7 +182,7 @@ pub(super) fn candidates(
         return condition.tracks_of(reader, &reader.transcripts_with_phrase(phrase)?);
     }
     let text = expression::query_in_words(query, *fields, &condition.tokens);
-    let mut found = reader.tracks(&text, condition).map_err(sql)?;
+    let mut found = reader.tracks(&text, condition)?;
     for clause in query.clauses.iter().filter(|it| it.atoms.iter().any(Atom::is_phrase)) {
         let mut matching = HashSet::new();
         for atom in &clause.atoms {
@@ -224,14 +216,14 @@ fn transcripts_with(
     let fields = request.fields;
     if !atom.is_phrase() {
         let text = expression::atom_in_words(atom, fields);
-        return reader.transcripts(&text).map_err(sql);
+        return reader.transcripts(&text);
     }
     let mut found = HashSet::new();
     if fields.speech && !atom.is_title {
         found.extend(reader.transcripts_with_phrase(atom)?);
     }
     if fields.title || fields.description || atom.is_title {
-        let words = reader.transcripts(&expression::atom_in_words(atom, fields)).map_err(sql)?;
+        let words = reader.transcripts(&expression::atom_in_words(atom, fields))?;
         for track in among.iter().filter(|it| words.contains(&it.transcript)) {
             if !found.contains(&track.transcript) && has_phrase(reader, atom, request, track)? {
                 found.insert(track.transcript);

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::Connection;
 use vidra::Result;
 
 use super::candidates::{Condition, Track, candidates};
@@ -15,8 +14,8 @@ use crate::search::{
     Clause, HitItem, HitPage, HitTotal, LibraryFilter, Postings, Scored, SearchCoverage,
     SearchGroup, SearchSort, TextSearch, merge,
 };
-use crate::store::error::sql;
 use crate::store::index;
+use crate::store::sql::Connection;
 
 /// The average number of words of a passage, to estimate the number of passages.
 const PASSAGE_WORDS: u64 = 100;
@@ -41,7 +40,7 @@ impl Cursor {
     /// The cursor, or that of the first page.
     pub(super) fn or_first(cursor: Option<Self>, connection: &Connection) -> Result<Self> {
         let newest = "SELECT coalesce(max(transcript), 0) FROM search_tracks";
-        let newest: i64 = connection.query_row(newest, [], |row| row.get(0)).map_err(sql)?;
+        let newest: i64 = connection.query_row(newest, (), |row| row.get(0))?;
         // A number beyond the newest transcript would overflow in the rows of its passages.
         Ok(cursor.map_or(Self { last: newest, offset: 0 }, |Self { last, offset }| Self {
             last: last.min(newest),
@@ -65,8 +64,8 @@ pub(crate) fn search(
 ) -> Result<(HitPage, Option<Cursor>)> {
     let condition = Condition::new(connection, &request.filter)?;
     let Cursor { last, offset } = Cursor::or_first(cursor, connection)?;
-    let (coverage, _) = condition.coverage(connection, last).map_err(sql)?;
-    let active = index::active(connection).map_err(sql)?;
+    let (coverage, _) = condition.coverage(connection, last)?;
+    let active = index::active(connection)?;
     let Some(index) = active.filter(|_| coverage.videos > 0) else {
         let page = HitPage {
             items: vec![],
@@ -138,8 +137,7 @@ fn rank(reader: &Reader, request: &TextSearch, found: &[Track]) -> Result<Rankin
     let ordered = by_publication(found, request.sort);
     let (postings, is_approximate) = all_postings(reader, &clauses, found, &ordered)?;
     let (_, words) = Condition::new(reader.connection, &LibraryFilter::default())?
-        .coverage(reader.connection, reader.last)
-        .map_err(sql)?;
+        .coverage(reader.connection, reader.last)?;
     let mut scored = merge(&postings, words / PASSAGE_WORDS);
     retain_found(&mut scored, &ordered);
     retain_best(&mut scored);
@@ -246,7 +244,7 @@ fn all_postings(
         for atom in clause.atoms.iter().filter(|it| !it.is_title && it.is_prefix) {
             let all = match atom.is_phrase() {
                 true => reader.phrase_everywhere(atom)?,
-                false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
+                false => reader.instances(atom, None, usize::MAX)?.unwrap_or_default(),
             };
             rows.extend(all.into_iter().filter(|(row, _)| first.contains(&transcript_of(*row))));
         }
@@ -290,12 +288,12 @@ fn boost(reader: &Reader, clauses: &[Clause], scored: &mut [Scored]) -> Result<(
     let part = 1.0 / clauses.len().max(1) as f64;
     for clause in clauses {
         let text = expression::clause_in_titles(clause);
-        for transcript in reader.transcripts(&text).map_err(sql)? {
+        for transcript in reader.transcripts(&text)? {
             *titles.entry(transcript).or_default() += part;
         }
         let mut in_chapter = HashSet::new();
         for atom in clause.atoms.iter().filter(|it| !it.is_phrase()) {
-            let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_OCCURRENCES).map_err(sql)?;
+            let rows = reader.instances(atom, Some(CHAPTER), CHAPTER_OCCURRENCES)?;
             in_chapter.extend(rows.unwrap_or_default().into_iter().map(|(row, _)| row));
         }
         for row in in_chapter {

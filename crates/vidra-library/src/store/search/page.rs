@@ -1,15 +1,14 @@
 //! The hits of a page, with their texts.
 
-use rusqlite::{Connection, OptionalExtension, Row};
 use vidra::transcript::FullTranscript;
-use vidra::{Result, VideoId};
+use vidra::{Error, Result, VideoId};
 
 use super::postings::Reader;
 use crate::passage::PassageStart;
 use crate::search::{
     Clause, Excerpt, Hit, HitMoment, HitVideo, TextSearch, VideoHit, field_moment,
 };
-use crate::store::error::sql;
+use crate::store::sql::{Connection, Row};
 
 /// The most moments of a video in a list of videos.
 const BEST: usize = 3;
@@ -83,7 +82,7 @@ impl<'a> PageTexts<'a> {
 
     fn read(&self, number: i64) -> Result<Option<Text>> {
         let Some((transcript, layout)) = self.reader.transcript(number)? else { return Ok(None) };
-        let video = video_of(self.reader.connection, number).map_err(sql)?;
+        let video = video_of(self.reader.connection, number)?;
         Ok(video.map(|video| Text { video, transcript, layout }))
     }
 }
@@ -110,17 +109,11 @@ pub(super) const VIDEO: &str =
     "t.video, coalesce(videos.title, '') AS title, coalesce(videos.channel, '') AS channel_title,
     coalesce(t.channel, '') AS channel, t.published_at, t.language";
 
-pub(super) fn read_video(row: &Row) -> rusqlite::Result<HitVideo> {
+pub(super) fn read_video(row: &Row) -> Result<HitVideo> {
     let video: String = row.get("video")?;
     let published: Option<i64> = row.get("published_at")?;
     Ok(HitVideo {
-        video_id: VideoId::parse(&video).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(
-                0,
-                rusqlite::types::Type::Text,
-                Box::new(error),
-            )
-        })?,
+        video_id: VideoId::parse(&video).map_err(Error::internal)?,
         title: row.get("title")?,
         channel: row.get("channel_title")?,
         channel_id: row.get("channel")?,
@@ -129,9 +122,9 @@ pub(super) fn read_video(row: &Row) -> rusqlite::Result<HitVideo> {
     })
 }
 
-fn video_of(connection: &Connection, transcript: i64) -> rusqlite::Result<Option<HitVideo>> {
+fn video_of(connection: &Connection, transcript: i64) -> Result<Option<HitVideo>> {
     let query = format!(
         "SELECT {VIDEO} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
     );
-    connection.prepare_cached(&query)?.query_row([transcript], read_video).optional()
+    connection.query_optional(&query, [transcript], read_video)
 }

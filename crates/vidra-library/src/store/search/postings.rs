@@ -4,18 +4,17 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use vidra::Result;
 use vidra::transcript::FullTranscript;
 
 use super::DEADLINE;
 use super::candidates::{Condition, TRACK, Track, track};
-use super::expression;
+use super::expression::{self, Expression};
 use crate::passage::{PassageStart, read_layout};
 use crate::search::{Atom, Clause, Passage, Postings};
-use crate::store::error::{search_timed_out, sql};
+use crate::store::error::search_timed_out;
 use crate::store::index::PASSAGE_BITS;
+use crate::store::sql::{Connection, Dialect, OwnedValue, Row, params};
 use crate::store::transcripts::{PACKED, packed};
 
 /// The most occurrences of a word in the whole library that are ranked. If there are more, the first videos by publication are.
@@ -62,30 +61,44 @@ impl<'a> Reader<'a> {
         if Instant::now() < self.deadline { Ok(()) } else { Err(search_timed_out()) }
     }
 
-    /// The tracks whose rows match an expression.
+    /// The condition that a row of a table matches the expression of a parameter.
+    fn matches(&self, table: &str) -> String {
+        match self.connection.dialect() {
+            Dialect::Sqlite => format!("{table} MATCH ?"),
+            Dialect::Postgres => format!("{table}.tokens @@ CAST(? AS tsquery)"),
+        }
+    }
+
+    /// The tracks whose rows match an expression, in the order of their numbers.
     pub(super) fn tracks(
         &self,
-        expression: &str,
+        expression: &Expression,
         condition: &Condition,
-    ) -> rusqlite::Result<Vec<Track>> {
+    ) -> Result<Vec<Track>> {
         let words = format!("search_words_{}", self.index);
         let query = format!(
             "SELECT {TRACK} FROM {words} JOIN search_tracks AS t ON t.transcript = {words}.rowid
-            WHERE {words} MATCH ? AND {words}.rowid <= ? AND {}",
+            WHERE {} AND {words}.rowid <= ? AND {}",
+            self.matches(&words),
             condition.sql
         );
-        let values = [Value::from(expression.to_owned()), Value::from(self.last)];
-        let values = values.into_iter().chain(condition.values.iter().cloned());
-        let mut query = self.connection.prepare_cached(&query)?;
-        query.query_map(params_from_iter(values), track)?.collect()
+        let text = expression.text(self.connection.dialect());
+        let mut values = vec![OwnedValue::from(text), OwnedValue::from(self.last)];
+        values.extend(condition.values.iter().cloned());
+        let mut found = self.connection.query_map(&query, &*values, track)?;
+        found.sort_unstable_by_key(|it| it.transcript);
+        Ok(found)
     }
 
     /// The transcripts whose rows match an expression.
-    pub(super) fn transcripts(&self, expression: &str) -> rusqlite::Result<HashSet<i64>> {
+    pub(super) fn transcripts(&self, expression: &Expression) -> Result<HashSet<i64>> {
         let words = format!("search_words_{}", self.index);
-        let query = format!("SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid <= ?");
-        let mut query = self.connection.prepare_cached(&query)?;
-        query.query_map(params![expression, self.last], |row| row.get(0))?.collect()
+        let query =
+            format!("SELECT rowid FROM {words} WHERE {} AND rowid <= ?", self.matches(&words));
+        let text = expression.text(self.connection.dialect());
+        let found =
+            self.connection.query_map(&query, params![text, self.last], |row| row.get(0))?;
+        Ok(found.into_iter().collect())
     }
 
     /// The transcripts whose captions have a phrase.
@@ -128,7 +141,7 @@ impl<'a> Reader<'a> {
             (false, true) => usize::MAX,
             (false, false) => CEILING,
         };
-        match self.instances(atom, None, most).map_err(sql)? {
+        match self.instances(atom, None, most)? {
             None if one_by_one => self.one_by_one(atom, among).map(Some),
             rows => Ok(rows),
         }
@@ -151,27 +164,60 @@ impl<'a> Reader<'a> {
         atom: &Atom,
         mark: Option<char>,
         most: usize,
-    ) -> rusqlite::Result<Option<Postings>> {
+    ) -> Result<Option<Postings>> {
         let token = format!("{}{}", mark.map(String::from).unwrap_or_default(), atom.tokens[0]);
-        let condition =
-            if atom.is_prefix { "term >= ? AND term < ?" } else { "term = ? AND ? IS NOT NULL" };
-        let query = format!("SELECT doc FROM search_instances_{} WHERE {condition}", self.index);
-        let mut query = self.connection.prepare_cached(&query)?;
-        let mut rows = query.query(params![token, format!("{token}\u{10FFFF}")])?;
         let (mut found, mut occurrences): (Postings, usize) = (vec![], 0);
-        while let Some(row) = rows.next()? {
-            let row: i64 = row.get(0)?;
+        let mut add = |row: i64, count: u32| {
             if transcript_of(row) > self.last {
-                continue;
+                return true;
             }
-            occurrences += 1;
+            occurrences += count as usize;
             match found.last_mut() {
-                _ if occurrences > most => return Ok(None),
-                Some((last, count)) if *last == row => *count += 1,
-                _ => found.push((row, 1)),
+                Some((last, known)) if *last == row => *known += count,
+                _ => found.push((row, count)),
             }
+            occurrences <= most
+        };
+        match self.connection.dialect() {
+            Dialect::Sqlite => self.each_instance(&token, atom.is_prefix, &mut add)?,
+            Dialect::Postgres => self.each_passage(&token, atom.is_prefix, most, &mut add)?,
         }
-        Ok(Some(summed(found)))
+        Ok((occurrences <= most).then(|| summed(found)))
+    }
+
+    /// Calls `each` with the passage of every occurrence of a token, until it returns `false`.
+    fn each_instance(
+        &self,
+        token: &str,
+        is_prefix: bool,
+        each: &mut dyn FnMut(i64, u32) -> bool,
+    ) -> Result<()> {
+        let condition =
+            if is_prefix { "term >= ? AND term < ?" } else { "term = ? AND ? IS NOT NULL" };
+        let query = format!("SELECT doc FROM search_instances_{} WHERE {condition}", self.index);
+        let end = format!("{token}\u{10FFFF}");
+        self.connection.query_while(&query, params![token, end], |row| Ok(each(row.get(0)?, 1)))
+    }
+
+    /// Calls `each` with every passage that has a token and the number of its occurrences, until it returns `false`. After
+    /// more than `most` passages it may end.
+    fn each_passage(
+        &self,
+        token: &str,
+        is_prefix: bool,
+        most: usize,
+        each: &mut dyn FnMut(i64, u32) -> bool,
+    ) -> Result<()> {
+        let is_it = if is_prefix { "starts_with(lexeme, ?1)" } else { "lexeme = ?1" };
+        let query = format!(
+            "SELECT rowid, (SELECT CAST(sum(cardinality(positions)) AS bigint) FROM unnest(tokens) WHERE {is_it})
+            FROM search_passages_{} WHERE tokens @@ CAST(?2 AS tsquery) LIMIT ?3",
+            self.index
+        );
+        let word = Expression::Phrase { tokens: vec![token.to_owned()], is_prefix };
+        let limit = i64::try_from(most.saturating_add(1)).unwrap_or(i64::MAX);
+        let parameters = params![token, word.text(Dialect::Postgres), limit];
+        self.connection.query_while(&query, parameters, |row| Ok(each(row.get(0)?, row.get(1)?)))
     }
 
     /// The passages in which an atom begins, of one transcript or of all. `None` if there are more than `most`.
@@ -181,11 +227,11 @@ impl<'a> Reader<'a> {
         transcript: Option<i64>,
         most: usize,
     ) -> Result<Option<Postings>> {
-        let inside = self.rows("passages", &expression::phrase(atom), transcript, most);
-        let Some(mut rows) = inside.map_err(sql)? else { return Ok(None) };
+        let inside = self.rows("passages", &expression::phrase(atom), transcript, most)?;
+        let Some(mut rows) = inside else { return Ok(None) };
         if atom.is_phrase() {
-            let (text, is_certain) = expression::across_seam(atom);
-            let across = self.rows("seams", &text, transcript, most).map_err(sql)?;
+            let (across, is_certain) = expression::across_seam(atom);
+            let across = self.rows("seams", &across, transcript, most)?;
             let Some(mut across) = across else { return Ok(None) };
             if !is_certain {
                 across.retain(|row| rows.binary_search(row).is_err());
@@ -199,28 +245,29 @@ impl<'a> Reader<'a> {
         Ok(Some(rows))
     }
 
+    /// The rows of a table that match, in ascending order. `None` if there are more than `most`.
     fn rows(
         &self,
         table: &str,
-        expression: &str,
+        expression: &Expression,
         transcript: Option<i64>,
         most: usize,
-    ) -> rusqlite::Result<Option<Vec<i64>>> {
+    ) -> Result<Option<Vec<i64>>> {
         let table = format!("search_{table}_{}", self.index);
-        let query =
-            format!("SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?");
+        let query = format!(
+            "SELECT rowid FROM {table} WHERE {} AND rowid BETWEEN ? AND ?",
+            self.matches(&table)
+        );
         let first = transcript.map_or(0, |it| it << PASSAGE_BITS);
         let last = ((transcript.unwrap_or(self.last) + 1) << PASSAGE_BITS) - 1;
-        let mut query = self.connection.prepare_cached(&query)?;
-        let mut rows = query.query(params![expression, first, last])?;
+        let text = expression.text(self.connection.dialect());
         let mut found = vec![];
-        while let Some(row) = rows.next()? {
-            if found.len() >= most {
-                return Ok(None);
-            }
+        self.connection.query_while(&query, params![text, first, last], |row| {
             found.push(row.get(0)?);
-        }
-        Ok(Some(found))
+            Ok(found.len() <= most)
+        })?;
+        found.sort_unstable();
+        Ok((found.len() <= most).then_some(found))
     }
 
     /// Those of the rows whose text has the atom.
@@ -248,11 +295,7 @@ impl<'a> Reader<'a> {
             self.index
         );
         let row = |row: &Row| Ok((packed(row)?, row.get::<_, Vec<u8>>("starts")?));
-        let found = self
-            .connection
-            .prepare_cached(&query)
-            .and_then(|mut query| query.query_row([number], row).optional())
-            .map_err(sql)?;
+        let found = self.connection.query_optional(&query, [number], row)?;
         let Some((text, starts)) = found else { return Ok(None) };
         Ok(text.searched().ok().map(|transcript| (transcript, read_layout(&starts))))
     }

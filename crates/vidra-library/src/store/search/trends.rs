@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
-use rusqlite::Connection;
 use vidra::Result;
 
 use super::candidates::{Condition, Track, candidates};
 use super::hits::note;
 use super::postings::{Reader, passage_of, transcript_of};
 use crate::search::{Atom, Clause, Passage, Period, TextQuery, TextSearch, Trend, Trends};
-use crate::store::error::sql;
 use crate::store::index;
+use crate::store::sql::Connection;
 
 /// The most passages that are read to count how often phrases were said there.
 const COUNTED_PASSAGES: usize = 2_000;
@@ -22,8 +21,8 @@ pub(crate) fn trends(
     period: Period,
 ) -> Result<Trends> {
     let condition = Condition::new(connection, &request.filter)?;
-    let (coverage, _) = condition.coverage(connection, i64::MAX).map_err(sql)?;
-    let all = condition.tracks(connection, i64::MAX).map_err(sql)?;
+    let (coverage, _) = condition.coverage(connection, i64::MAX)?;
+    let all = condition.tracks(connection, i64::MAX)?;
     let mut trends: BTreeMap<Option<String>, Trend> = BTreeMap::new();
     let of = |track: &Track| {
         let at = track.published_at.and_then(|at| Timestamp::from_millisecond(at).ok());
@@ -33,7 +32,7 @@ pub(crate) fn trends(
         trends.entry(of(track)).or_default().words += track.words.unsigned_abs();
     }
     let mut is_approximate = false;
-    if let Some(index) = index::active(connection).map_err(sql)? {
+    if let Some(index) = index::active(connection)? {
         let reader = Reader::new(connection, index.number, i64::MAX >> 17);
         let found = candidates(&reader, request, &condition)?;
         let counts;
@@ -89,7 +88,7 @@ fn counts_of(
     for atom in counted_atoms(&request.query) {
         let rows = match atom.is_phrase() {
             true => reader.phrase_everywhere(atom)?,
-            false => reader.instances(atom, None, usize::MAX).map_err(sql)?.unwrap_or_default(),
+            false => reader.instances(atom, None, usize::MAX)?.unwrap_or_default(),
         };
         let rows: Vec<(i64, u32)> =
             rows.into_iter().filter(|(row, _)| included.contains(&transcript_of(*row))).collect();

@@ -1,14 +1,12 @@
 //! The videos of the library.
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params_from_iter};
 use vidra::Result;
 
 use super::candidates::Condition;
 use super::hits::Cursor;
 use super::page::{VIDEO, read_video};
 use crate::search::{LibraryFilter, LibraryVideo, SearchSort};
-use crate::store::error::sql;
+use crate::store::sql::{Connection, OwnedValue, Row};
 
 /// A page of the videos that a filter includes, in the order of their publication, and the cursor of the next page.
 /// Videos without a date come last.
@@ -30,17 +28,16 @@ pub(crate) fn videos(
         ORDER BY t.published_at IS NULL, t.published_at {order}, t.transcript LIMIT ? OFFSET ?",
         condition.sql
     );
-    let page = [limit.saturating_add(1), offset].map(|it| Value::from(it as i64));
-    let values = std::iter::once(Value::from(last)).chain(condition.values).chain(page);
-    let mut query = connection.prepare_cached(&query).map_err(sql)?;
-    let rows = query.query_map(params_from_iter(values), video).map_err(sql)?;
-    let mut videos: Vec<LibraryVideo> = rows.collect::<rusqlite::Result<_>>().map_err(sql)?;
+    let page = [limit.saturating_add(1), offset].map(|it| OwnedValue::from(it as i64));
+    let values = std::iter::once(last.into()).chain(condition.values).chain(page);
+    let values: Vec<OwnedValue> = values.collect();
+    let mut videos: Vec<LibraryVideo> = connection.query_map(&query, &*values, video)?;
     let has_more = videos.len() > limit;
     videos.truncate(limit);
     Ok((videos, has_more.then_some(Cursor { last, offset: offset + limit })))
 }
 
-fn video(row: &Row) -> rusqlite::Result<LibraryVideo> {
+fn video(row: &Row) -> Result<LibraryVideo> {
     let video = read_video(row)?;
     let from: String = row.get("translated_from")?;
     let stored_at: i64 = row.get("stored_at")?;

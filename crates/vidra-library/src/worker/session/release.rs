@@ -11,13 +11,9 @@ impl Session<'_> {
     /// Frees the leases of processes that have died.
     pub(super) async fn release_dead_processes(&mut self) -> Result<()> {
         let database = self.worker.library.database();
-        let Some(locks) = database.locks() else { return Ok(()) };
-        let others = database.read(processes::processes).await?;
-        for process in others.into_iter().filter(|number| *number != self.process) {
-            if locks.has_ended(process) {
-                let freed =
-                    database.write(move |it| processes::release_process(it, process)).await?;
-                locks.forget(process);
+        for process in database.ended_processes().await? {
+            if process != self.process {
+                let freed = database.release_process(process).await?;
                 tracing::info!(process, freed, "leases of an ended process released");
             }
         }

@@ -7,12 +7,13 @@ use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vidra::{Error, Result};
 
-use super::super::error::sql;
+use super::error::sql;
+use crate::store::sql::Connection as Transaction;
 
 /// Runs `work` in a read transaction: all its statements see the same state.
 pub(super) fn in_read<T>(
     connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T>,
+    work: impl FnOnce(&Transaction) -> Result<T>,
 ) -> Result<T> {
     connection.execute_batch("BEGIN").map_err(sql)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
@@ -36,13 +37,28 @@ impl Readers {
         Self { free: Mutex::new(free), permits }
     }
 
+    /// Runs `work` on a free connection, on a thread that may block.
+    pub(super) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.permit().await?;
+        let readers = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || {
+            // Held by the thread: a caller that leaves does not free its connection.
+            let _permit = permit;
+            readers.with(work)
+        });
+        read.await.map_err(Error::internal)?
+    }
+
     /// Waits for a free connection.
-    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.map_err(Error::internal)
     }
 
     /// Runs `work` on a free connection. The caller holds a permit.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = free().pop().ok_or_else(|| Error::internal("no free reader"))?;
         let done = work(&connection);

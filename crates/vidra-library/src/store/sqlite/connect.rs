@@ -9,8 +9,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use vidra::{Error, Reason, Result};
 
-use super::error::{sql, unavailable};
+use super::error::sql;
 use super::locks::private_options;
+use crate::store::error::unavailable;
 
 /// How many prepared statements a connection caches: more than the store has.
 pub(super) const STATEMENTS: usize = 256;

@@ -10,10 +10,10 @@ use super::locks::Locks;
 
 /// Every migration, in order. The number of a schema is the number of migrations that made it.
 const MIGRATIONS: [&str; 4] = [
-    include_str!("../../migrations/0001-jobs.sql"),
-    include_str!("../../migrations/0002-collections.sql"),
-    include_str!("../../migrations/0003-webhooks.sql"),
-    include_str!("../../migrations/0004-search.sql"),
+    include_str!("../../../migrations/sqlite/0001-jobs.sql"),
+    include_str!("../../../migrations/sqlite/0002-collections.sql"),
+    include_str!("../../../migrations/sqlite/0003-webhooks.sql"),
+    include_str!("../../../migrations/sqlite/0004-search.sql"),
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`), so that a database of another program is never changed.
@@ -38,7 +38,7 @@ pub(super) fn open(
 }
 
 /// Applies the missing migrations.
-pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
+pub(in crate::store) fn migrate(connection: &mut Connection) -> Result<()> {
     let before = schema(connection)?;
     for (number, migration) in (1..).zip(MIGRATIONS).skip(before) {
         let transaction = connection.transaction().map_err(sql)?;

@@ -1,18 +1,23 @@
 //! Transactions on a file.
 
-use super::*;
+use std::time::Duration;
+
+use vidra::Reason;
+
+use crate::store::Database;
+use crate::store::sql::{Connection, params};
 
 /// A statement that finds no room can roll back the whole transaction, with all savepoints.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_without_room_leaves_the_others_whole() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("library.db"), None).unwrap();
-    let create = |it: &Connection| it.execute_batch("CREATE TABLE t (n INTEGER, x BLOB)");
+    let create = |it: &Connection| it.run_batch("CREATE TABLE t (n INTEGER, x BLOB)");
     database.write(create).await.unwrap();
     database.limit_bytes(Some(1)).await.unwrap();
     let insert = |n: i64, size: i64| {
         let work = move |it: &Connection| {
-            it.execute("INSERT INTO t VALUES (?, zeroblob(?))", [n, size]).map(drop)
+            it.execute("INSERT INTO t VALUES (?, zeroblob(?))", params![n, size]).map(drop)
         };
         database.write(work)
     };
@@ -46,10 +51,10 @@ async fn abandoned_reads_keep_their_connections() {
     let slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
         SELECT count(*) FROM n";
     for _ in 0..50 {
-        let read = database.read(move |it| it.query_row(slow, [], |row| row.get::<_, i64>(0)));
+        let read = database.read(move |it| it.query_row(slow, (), |row| row.get::<_, i64>(0)));
         let _ = tokio::time::timeout(Duration::from_millis(1), read).await;
     }
-    let read = database.read(|it| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
+    let read = database.read(|it| it.query_row("SELECT 1", (), |row| row.get::<_, i64>(0)));
     assert_eq!(read.await.unwrap(), 1);
 }
 
@@ -58,14 +63,14 @@ async fn abandoned_reads_keep_their_connections() {
 async fn a_disk_that_hangs_ends_the_wait() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("library.db"), None).unwrap();
-    let create = |it: &Connection| it.execute_batch("CREATE TABLE t (n INTEGER)");
+    let create = |it: &Connection| it.run_batch("CREATE TABLE t (n INTEGER)");
     database.write(create).await.unwrap();
     let (release, hangs) = std::sync::mpsc::channel::<()>();
     let stuck = database.write(move |it| {
         let _ = hangs.recv();
-        it.execute("INSERT INTO t VALUES (1)", []).map(drop)
+        it.execute("INSERT INTO t VALUES (1)", ()).map(drop)
     });
-    let other = database.write(|it| it.execute("INSERT INTO t VALUES (2)", []).map(drop));
+    let other = database.write(|it| it.execute("INSERT INTO t VALUES (2)", ()).map(drop));
     // A clock that is paused jumps to the end of the wait.
     tokio::time::pause();
     let (stuck, other) = tokio::join!(stuck, other);
@@ -76,7 +81,7 @@ async fn a_disk_that_hangs_ends_the_wait() {
     drop(release);
     tokio::time::resume();
     let count =
-        |it: &Connection| it.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0));
+        |it: &Connection| it.query_row("SELECT count(*) FROM t", (), |row| row.get::<_, i64>(0));
     assert_eq!(database.write(count).await.unwrap(), 2);
     assert!(!database.health().is_failing);
 }
@@ -88,13 +93,13 @@ async fn a_search_ends_at_its_limit() {
     let database = Database::open(&folder.path().join("library.db"), None).unwrap();
     let endless = |it: &Connection| {
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-        it.query_row(endless, [], |row| row.get::<_, i64>(0)).map_err(sql)
+        it.query_row(endless, (), |row| row.get::<_, i64>(0))
     };
     for _ in 0..20 {
         let error = database.search(Duration::from_millis(5), endless).await.unwrap_err();
         assert_eq!(error.reason(), Reason::SearchTimedOut);
     }
-    let one = |it: &Connection| it.query_row("SELECT 1", [], |row| row.get::<_, i64>(0));
-    let one = database.search(Duration::from_secs(60), move |it| one(it).map_err(sql));
+    let one = |it: &Connection| it.query_row("SELECT 1", (), |row| row.get::<_, i64>(0));
+    let one = database.search(Duration::from_secs(60), move |it| one(it));
     assert_eq!(one.await.unwrap(), 1);
 }

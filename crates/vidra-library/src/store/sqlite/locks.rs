@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use vidra::{Error, Reason, Result};
 
-use super::error::file;
 use crate::job::JobId;
+use crate::store::error::unavailable;
 
 /// The locks of a process on one database.
 #[derive(Debug)]
@@ -47,19 +47,19 @@ impl Locks {
         mut migrate: impl FnMut(&mut T) -> Result<()>,
     ) -> Result<(T, Self)> {
         let folder = with_suffix(path, "-locks");
-        create_private_folder(&folder).map_err(file)?;
+        create_private_folder(&folder).map_err(unavailable)?;
         let usage = open_file(&folder.join("usage"))?;
         // Processes that start at the same moment open the file one after the other. The lock ends with this function.
         let start = open_file(&folder.join("start"))?;
-        start.lock().map_err(file)?;
-        usage.lock_shared().map_err(file)?;
+        start.lock().map_err(unavailable)?;
+        usage.lock_shared().map_err(unavailable)?;
         let (mut opened, needs_migration) = open()?;
         if needs_migration {
-            usage.unlock().map_err(file)?;
+            usage.unlock().map_err(unavailable)?;
             usage.try_lock().map_err(in_use)?;
             migrate(&mut opened)?;
-            usage.unlock().map_err(file)?;
-            usage.lock_shared().map_err(file)?;
+            usage.unlock().map_err(unavailable)?;
+            usage.lock_shared().map_err(unavailable)?;
         }
         Ok((opened, Self { folder, _usage: usage }))
     }
@@ -70,7 +70,7 @@ impl Locks {
         let mut locked = open_file(&path)?;
         locked.try_lock().map_err(in_use)?;
         for id in only {
-            writeln!(locked, "{id}").map_err(file)?;
+            writeln!(locked, "{id}").map_err(unavailable)?;
         }
         Ok(ProcessLock { path, file: locked })
     }
@@ -126,7 +126,7 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn open_file(path: &Path) -> Result<File> {
-    private_options().read(true).create(true).truncate(false).open(path).map_err(file)
+    private_options().read(true).create(true).truncate(false).open(path).map_err(unavailable)
 }
 
 fn in_use(error: TryLockError) -> Error {
@@ -134,6 +134,6 @@ fn in_use(error: TryLockError) -> Error {
         TryLockError::WouldBlock => {
             Error::new(Reason::LibraryInUse, "Another process uses the library file")
         }
-        TryLockError::Error(error) => file(error),
+        TryLockError::Error(error) => unavailable(error),
     }
 }

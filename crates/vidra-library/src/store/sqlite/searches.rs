@@ -1,46 +1,26 @@
 //! Searches: reads with a deadline, on connections of their own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, InterruptHandle};
-use vidra::{Error, Result};
+use vidra::Result;
 
-use super::super::error::search_timed_out;
-use super::readers::in_read;
-use super::{Database, Mode};
+use super::readers::{Readers, in_read};
+use crate::store::error::search_timed_out;
+use crate::store::sql::Connection as Transaction;
 
-/// How many searches run at the same time: they use at most half of the processors.
-pub(super) fn searchers() -> usize {
-    thread::available_parallelism().map_or(1, |it| it.get().div_ceil(2))
-}
-
-impl Database {
-    /// Runs `work` in a read transaction, on a connection for searches. It ends after `limit`, also while it waits for
-    /// other searches, and when the caller leaves.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SearchTimedOut`](vidra::Reason::SearchTimedOut).
-    pub(crate) async fn search<T: Send + 'static>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let Mode::File { searchers, .. } = &self.mode else { return self.try_read(work).await };
-        let stop = StopOnDrop::default();
-        let search = async {
-            let permit = searchers.permit().await?;
-            let (searchers, interrupt) = (Arc::clone(searchers), Arc::clone(&stop.0));
-            let read = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                searchers.with(|it| interrupt.guard(it, || in_read(it, work)))
-            });
-            read.await.map_err(Error::internal)?
-        };
-        tokio::time::timeout(limit, search).await.unwrap_or_else(|_| Err(search_timed_out()))
-    }
+/// Runs `work` in a read transaction. It ends after `limit`, also while it waits for other searches, and when the caller
+/// leaves.
+pub(super) async fn run<T: Send + 'static>(
+    searchers: &Arc<Readers>,
+    limit: Duration,
+    work: impl FnOnce(&Transaction) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let stop = StopOnDrop::default();
+    let interrupt = Arc::clone(&stop.0);
+    let search = searchers.run(move |it| interrupt.guard(it, || in_read(it, work)));
+    tokio::time::timeout(limit, search).await.unwrap_or_else(|_| Err(search_timed_out()))
 }
 
 /// Stops the work when nobody waits for it any more.

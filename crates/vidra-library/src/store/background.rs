@@ -6,6 +6,11 @@ use std::{io, thread};
 use tokio::sync::{mpsc, oneshot};
 use vidra::{Error, Result};
 
+/// How many searches run at the same time: they use at most half of the processors.
+pub(super) fn processors_for_searches() -> usize {
+    thread::available_parallelism().map_or(1, |it| it.get().div_ceil(2))
+}
+
 /// Starts a thread with a low priority: indexing a transcript takes milliseconds, and answers from the cache microseconds.
 pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let work = || {
