@@ -32,12 +32,20 @@ pub(crate) struct SharedRedis {
 impl Cluster {
     /// `None` if PostgreSQL is not installed.
     pub(crate) fn new() -> Option<Self> {
+        Self::over(Simulator::builder().limits(u64::MAX, u64::MAX).keep_requests(0).build())
+    }
+
+    /// Machines before a platform that records all its requests. `None` if PostgreSQL is not installed.
+    pub(crate) fn with_record() -> Option<Self> {
+        Self::over(Simulator::builder().limits(u64::MAX, u64::MAX).keep_requests(100_000).build())
+    }
+
+    fn over(sim: Simulator) -> Option<Self> {
         let postgres = Postgres::start()?;
         let database = postgres.database();
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let proxy = Proxy::start(loopback(postgres.port()));
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let sim = Simulator::builder().limits(u64::MAX, u64::MAX).keep_requests(0).build();
         let listening = runtime.block_on(sim.listen(loopback(0))).unwrap();
         let folders = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
         let redis = None;
@@ -75,6 +83,11 @@ impl Cluster {
     /// The folder of a machine.
     pub(crate) fn folder(&self, index: usize) -> &Path {
         self.folders[index].path()
+    }
+
+    /// Runs SQL as the administrator.
+    pub(crate) fn sql(&self, sql: &str) {
+        self.postgres.sql(&self.database, sql);
     }
 
     /// The figure of SQL that the administrator runs.

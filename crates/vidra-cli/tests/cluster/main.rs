@@ -9,6 +9,7 @@ mod budgets;
 #[path = "../faults/callers.rs"]
 mod callers;
 mod fetches;
+mod jobs;
 mod machines;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
