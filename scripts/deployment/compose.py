@@ -164,8 +164,7 @@ def nginx_conf(document, image):
     for name, content in upstreams.items():
         servers = re.findall(r"(?m)^ +server ([^ ;]+)", content)
         known = [f"{node}:{image['port']}" for node in nodes_of(document)]
-        is_right = servers == known[:1] if name == "vidra_library" else servers == known
-        expect(is_right, f"{NGINX_CONF}: {name} leads to {servers}")
+        expect(servers == known, f"{NGINX_CONF}: {name} leads to {servers}")
     seconds = {"s": 1, "m": 60}
 
     def limit(directive):

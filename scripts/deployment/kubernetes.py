@@ -136,8 +136,7 @@ def variables(nodes, settings):
 
 def services(documents, nodes, labels, ports):
     found = {it["metadata"]["name"]: it["spec"] for it in documents if it["kind"] == "Service"}
-    first = {"statefulset.kubernetes.io/pod-name": f"{nodes['metadata']['name']}-0"}
-    wanted = {"vidra": labels, "vidra-library": labels | first, "vidra-nodes": labels}
+    wanted = {"vidra": labels, "vidra-nodes": labels}
     selectors = {name: spec["selector"] for name, spec in found.items()}
     holds(selectors == wanted, f"the services select {selectors}")
     for name, spec in found.items():

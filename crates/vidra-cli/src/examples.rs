@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 71] = [
+const EXAMPLES: [(&str, &[&str]); 72] = [
     (
         "",
         &[
@@ -241,6 +241,10 @@ const EXAMPLES: [(&str, &[&str]); 71] = [
     (
         "library export",
         &["vidra library export library.ndjson", "vidra library export > library.ndjson"],
+    ),
+    (
+        "library copy",
+        &["vidra library copy --from sqlite:library.db --to postgres://vidra@db.example/vidra"],
     ),
     ("library import", &["vidra library import library.ndjson"]),
     ("library forget", &["vidra library forget dQw4w9WgXcQ"]),

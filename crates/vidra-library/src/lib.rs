@@ -1,8 +1,8 @@
 //! Durable jobs, collections that stay up to date, and a library of transcripts on disk, over [`vidra::Vidra`].
 //!
-//! [`Library`] is one SQLite file. [`Worker`] runs the jobs in it: it lists their sources, fetches transcripts, and
-//! waits for the quota and for egress addresses. A job survives restarts, because every step ends with a transaction.
-//! A collection is synced by jobs that the worker starts by its schedule.
+//! [`Library`] is one SQLite file, or a PostgreSQL database that several machines share. [`Worker`] runs the jobs in it: it
+//! lists their sources, fetches transcripts, and waits for the quota and for egress addresses. A job survives restarts,
+//! because every step ends with a transaction. A collection is synced by jobs that the worker starts by its schedule.
 //!
 //! # Rooms
 //!
@@ -13,7 +13,7 @@
 //! - `worker`: leases items, runs them, waits for resources
 //! - `estimate`: the estimated cost of a job
 //! - `library`: [`Library`]: one method per operation
-//! - `store`: the SQLite file: transactions, locks, migrations. All SQL is here
+//! - `store`: the database: transactions, locks, migrations. All SQL is here
 //! - `transcript`: the text of a stored transcript
 //! - `search`: the models of searches: queries, filters, hits, their order
 //! - `passage`: captions as passages of the index, and the positions of words in them
@@ -43,8 +43,8 @@ pub use job::{
     ListedEvent, NumberedEvent, Progress, StateEvent, Wait, is_webhook_name,
 };
 pub use library::{
-    Access, Create, Created, ItemFilter, Library, Limits, Memory, PutCollection, StoredResult,
-    VideoFilter, Watch,
+    Access, Copied, CopyStep, Create, Created, ItemFilter, Library, Limits, Memory, PutCollection,
+    StoredResult, VideoFilter, Watch,
 };
 pub use results::{FileKind, ResultForm, ResultSummary, file_stem};
 pub use search::{

@@ -2,6 +2,7 @@
 
 mod care;
 mod collections;
+mod copy;
 mod cursor;
 mod notify;
 mod operations;
@@ -20,6 +21,7 @@ use vidra::{Reason, Result};
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource, VideoState};
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
 use crate::store::{Database, Health, ProcessLock, Relay, processes};
+pub use copy::{Copied, CopyStep};
 use notify::Changes;
 
 /// A library file: jobs, collections and transcripts. It is cheap to clone.

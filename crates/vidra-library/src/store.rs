@@ -2,6 +2,7 @@
 
 mod background;
 pub(crate) mod collections;
+pub(crate) mod copy;
 mod database;
 pub(crate) mod discovery;
 mod error;

@@ -317,6 +317,18 @@ impl Database {
         }
     }
 
+    /// Whether a worker of any process uses the database.
+    pub(crate) async fn has_workers(&self) -> Result<bool> {
+        match &self.engine {
+            Engine::File { file, .. } => {
+                let all = self.read(processes::processes).await?;
+                Ok(all.iter().any(|number| !file.locks().has_ended(*number)))
+            }
+            Engine::Memory(_) => Ok(false),
+            Engine::Postgres { postgres, .. } => postgres.has_workers().await,
+        }
+    }
+
     /// Frees everything that an ended process had leased. Returns the number of leases.
     pub(crate) async fn release_process(&self, number: i64) -> Result<usize> {
         let freed = self.write(move |it| processes::release_process(it, number)).await?;

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use vidra::{Error, Reason, Result, Sessions};
 
 use super::background::processors_for_searches;
+use super::copy;
 use super::error::{RETRY_AFTER, search_timed_out};
 use super::health::Counters;
 use super::index::build;
@@ -229,7 +230,15 @@ impl Postgres {
     }
 
     /// Registers this process as a worker, for these jobs or for all.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::LibraryInUse`] before a copy into the library is complete.
     pub(super) async fn register(&self, only: &[JobId], now: Timestamp) -> Result<Liveness> {
+        if self.read(copy::is_incomplete).await? {
+            let message = "A copy into the library is not complete; repeat vidra library copy";
+            return Err(Error::new(Reason::LibraryInUse, message));
+        }
         Liveness::start(Arc::clone(&self.sessions), only, now).await
     }
 
@@ -242,6 +251,11 @@ impl Postgres {
         let has_ended =
             |number: &i64| now - *missing.entry(*number).or_insert(now) >= LIVENESS_GRACE;
         Ok(without_lock.into_iter().filter(has_ended).collect())
+    }
+
+    /// Whether any process lives.
+    pub(super) async fn has_workers(&self) -> Result<bool> {
+        self.read(liveness::has_workers).await
     }
 
     /// Whether any process that lives runs this job.

@@ -193,8 +193,24 @@ pub(crate) struct Texts(pub(crate) Vec<String>);
 /// A parameter of a statement that is put together from parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnedValue {
+    Null(Kind),
     Integer(i64),
+    Boolean(bool),
     Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl OwnedValue {
+    /// Reads a column of this kind.
+    pub(super) fn read(row: &Row<'_>, index: usize, kind: Kind) -> Result<Self> {
+        let value = match kind {
+            Kind::Boolean => row.get::<_, Option<bool>>(index)?.map(Self::Boolean),
+            Kind::Text => row.get::<_, Option<String>>(index)?.map(Self::Text),
+            Kind::Bytes => row.get::<_, Option<Vec<u8>>>(index)?.map(Self::Bytes),
+            _ => row.get::<_, Option<i64>>(index)?.map(Self::Integer),
+        };
+        Ok(value.unwrap_or(Self::Null(kind)))
+    }
 }
 
 impl From<i64> for OwnedValue {
@@ -212,15 +228,21 @@ impl From<String> for OwnedValue {
 impl ToValue for OwnedValue {
     fn value(&self) -> Value<'_> {
         match self {
+            Self::Null(_) => Value::Null,
             Self::Integer(number) => Value::Integer(*number),
+            Self::Boolean(is_true) => Value::Boolean(*is_true),
             Self::Text(text) => Value::Text(text),
+            Self::Bytes(bytes) => Value::Bytes(bytes),
         }
     }
 
     fn kind(&self) -> Kind {
         match self {
+            Self::Null(kind) => *kind,
             Self::Integer(_) => Kind::Integer,
+            Self::Boolean(_) => Kind::Boolean,
             Self::Text(_) => Kind::Text,
+            Self::Bytes(_) => Kind::Bytes,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod collection_faults;
 mod collections;
+mod copy;
 mod jobs;
 mod quality;
 mod resources;

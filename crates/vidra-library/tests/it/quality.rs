@@ -472,3 +472,38 @@ async fn searches_find_what_a_plain_scan_finds() {
         assert_eq!(document, text, "{DOCUMENT} is out of date");
     }
 }
+
+/// The captions of all languages, searched on SQLite and on PostgreSQL: words, phrases and beginnings of words.
+#[tokio::test]
+async fn each_store_finds_the_same_moments() {
+    let Some(postgres) = crate::Store::postgres().await else { return };
+    let mut tracks = recorded();
+    tokio::time::pause();
+    tracks.extend(simulated().await);
+    let libraries = [empty(&crate::Store::memory()).await, empty(&postgres).await];
+    for library in &libraries {
+        for track in &tracks {
+            library.keep(&TranscriptQuery::default(), record(track).into()).await.unwrap();
+        }
+    }
+    let all: BTreeSet<String> = tracks.iter().flat_map(queries).collect();
+    // All of them take a minute.
+    let step = if std::env::var_os("VIDRA_LONG").is_some() { 1 } else { 5 };
+    for query in all.into_iter().step_by(step) {
+        for text in [query.clone(), format!("\"{query}\""), format!("{query}*")] {
+            // The beginning of a word needs two letters.
+            let Ok(parsed) = TextQuery::parse(&text) else { continue };
+            let request = TextSearch::new(parsed);
+            let mut found = vec![];
+            for library in &libraries {
+                let page = library.search(&request, None, 500).await.unwrap();
+                let trends = library.trends(&request, Period::Year).await.unwrap();
+                found.push((
+                    serde_json::to_value(&page).unwrap(),
+                    serde_json::to_value(&trends).unwrap(),
+                ));
+            }
+            assert!(found[0] == found[1], "{text}: {} and {}", found[0].0, found[1].0);
+        }
+    }
+}

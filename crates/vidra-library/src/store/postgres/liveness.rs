@@ -153,6 +153,12 @@ const LIVING: &str =
     AND CAST(classid AS bigint) = ?1 AND objsubid = 2
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
+/// Whether any process lives.
+pub(super) fn has_workers(connection: &Connection) -> Result<bool> {
+    let query = format!("SELECT EXISTS ({LIVING})");
+    connection.query_row(&query, [PROCESSES], |row| row.get(0))
+}
+
 /// Whether any process that lives runs this job.
 pub(super) fn has_worker(connection: &Connection, id: JobId) -> Result<bool> {
     let query = format!(
