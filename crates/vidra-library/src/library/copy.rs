@@ -35,8 +35,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Reason::LibraryInUse`] if a worker uses one of them, or if this library is not empty;
-    /// [`Reason::LibraryDamaged`] if a table differs in the end; [`Reason::InvalidInput`] for libraries of other kinds.
+    /// [`Reason::LibraryInUse`] if a worker uses one of them, [`Reason::LibraryDamaged`] if a table differs in the end, and
+    /// [`Reason::InvalidInput`] if this library is not empty, and for libraries of other kinds.
     pub async fn copy_from(
         &self,
         source: &Self,

@@ -178,7 +178,7 @@ impl Sum {
 ///
 /// # Errors
 ///
-/// [`Reason::LibraryInUse`] if the target has rows that are not of an interrupted copy.
+/// [`Reason::InvalidInput`] if the target has rows that are not of an interrupted copy.
 pub(crate) fn begin(connection: &Connection) -> Result<()> {
     if is_incomplete(connection)? {
         return Ok(());
@@ -187,7 +187,7 @@ pub(crate) fn begin(connection: &Connection) -> Result<()> {
         OR EXISTS (SELECT 1 FROM collections)";
     if connection.query_row(has_rows, (), |row| row.get(0))? {
         let message = "The target already has jobs, collections or transcripts";
-        return Err(Error::new(Reason::LibraryInUse, message));
+        return Err(Error::new(Reason::InvalidInput, message));
     }
     let insert = "INSERT INTO counters (name, value) VALUES (?, 1)";
     connection.execute(insert, [COPYING]).map(drop)

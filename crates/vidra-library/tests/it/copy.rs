@@ -72,6 +72,6 @@ async fn a_copy_continues_after_an_interruption_and_is_complete() {
     let new = target.create(create(&["txManualAsr"])).await.unwrap();
     assert!(new.is_new);
     let error = target.copy_from(&source, |_| ()).await.unwrap_err();
-    assert_eq!(error.reason(), Reason::LibraryInUse, "the target is not empty");
+    assert_eq!(error.reason(), Reason::InvalidInput, "the target is not empty");
     tokio::time::timeout(Duration::from_secs(60), target.vacuum()).await.unwrap().unwrap();
 }
