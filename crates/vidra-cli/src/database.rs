@@ -187,7 +187,8 @@ pub(crate) fn create_or_open(path: &Path, limits: Limits) -> vidra::Result<Libra
 pub(crate) fn failure(place: &str, error: &Error) -> Failure {
     let mut parts = vec![described(error)];
     parts.extend(error.source().map(ToString::to_string));
-    parts.extend(advice(error.reason()).map(str::to_owned));
+    let is_file = !place.starts_with("postgres://");
+    parts.extend(advice(error.reason()).filter(|_| is_file).map(str::to_owned));
     let message = format!("{place}: {}", parts.join("; "));
     Failure::Message(exit_code(0, Some(error.reason())), message)
 }

@@ -1,4 +1,6 @@
-//! `vidra library`: maintenance of the library file, beside a running service.
+//! `vidra library`: maintenance of the library, beside a running service.
+
+mod copy;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -11,14 +13,13 @@ use serde::Serialize;
 use serde_json::json;
 use vidra::format::span;
 use vidra::{Reason, VideoId};
-use vidra_library::{Check, CopyStep, Stats};
+use vidra_library::{Check, Stats};
 
 use crate::cache_args::StoreLocation;
-use crate::database::{self, DatabaseArgs, DatabaseLocation, OpenLibrary, Place};
+use crate::database::{self, DatabaseArgs, DatabaseLocation, OpenLibrary};
 use crate::failure::{Exit, Failure, print_error};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::values::Secret;
 
 /// Subcommands of `vidra library`.
 #[derive(Debug, Subcommand)]
@@ -142,7 +143,7 @@ pub(crate) fn run(command: &LibraryCommand) -> Result<(), Failure> {
             LibraryCommand::Import { from, file } => {
                 import(&file.open_or_create().await?, from).await
             }
-            LibraryCommand::Copy { from, to, json } => copy(from, to, *json).await,
+            LibraryCommand::Copy { from, to, json } => copy::run(from, to, *json).await,
             LibraryCommand::Forget { videos, file, cache } => {
                 forget(&file.open().await?, videos, cache.as_ref(), file.demo).await
             }
@@ -289,53 +290,6 @@ async fn import(file: &OpenLibrary, from: &Path) -> Result<(), Failure> {
         count += read.len();
     }
     print(&format!("{count} transcripts, {added} new\n"))
-}
-
-/// A copy writes a line each time after so many rows.
-const COPY_LINES: u64 = 10_000;
-
-async fn copy(
-    from: &DatabaseLocation,
-    to: &DatabaseLocation,
-    as_json: bool,
-) -> Result<(), Failure> {
-    let (DatabaseLocation::File(path), DatabaseLocation::Postgres(Secret(url))) = (from, to) else {
-        let message = "a library is copied from a file to PostgreSQL: --from sqlite:PATH --to postgres://...; \
-            export and import lead back";
-        return Err(Failure::usage(message));
-    };
-    let source = Place::File(path.clone()).require()?.open().await?;
-    let target = Place::Postgres(url).open().await?;
-    let mut shown = 0;
-    // A line now and then: a page has 200 rows at most.
-    let mut is_time = |count: u64| {
-        let is_time = count / COPY_LINES != shown && count >= COPY_LINES;
-        shown = count / COPY_LINES;
-        is_time
-    };
-    let copied = target.library.copy_from(&source.library, |step| match step {
-        CopyStep::Copied(table, rows) if is_time(rows) => {
-            print_error(&format!("{table}: {rows} rows copied"));
-        }
-        CopyStep::Indexed(count) if is_time(count) => {
-            print_error(&format!("{count} transcripts indexed"));
-        }
-        _ => {}
-    });
-    let copied = copied.await;
-    let copied = target.done(copied)?;
-    if as_json {
-        return print_json(&copied);
-    }
-    let rows: u64 = copied.tables.iter().map(|(_, rows)| rows).sum();
-    let tables: Vec<String> =
-        copied.tables.iter().map(|(name, rows)| format!("  {name} {rows}\n")).collect();
-    print(&format!(
-        "{}copied {rows} rows of {} tables to {}, and compared them\n",
-        tables.concat(),
-        copied.tables.len(),
-        target.shown
-    ))
 }
 
 async fn forget(

@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p vidra-library --bench search`. `VIDRA_BENCH_VIDEOS` sets the number of videos of 20 minutes; 33,400 of
 //! them have 100 million words in a million passages. The corpus stays in `VIDRA_BENCH_DIR`, if that is set;
-//! `VIDRA_BENCH_REINDEX=1` builds its index again.
+//! `VIDRA_BENCH_REINDEX=1` builds its index again. `VIDRA_BENCH_POSTGRES=1` measures the same on a PostgreSQL server of its
+//! own, with the server's default settings.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use rusqlite::Connection;
 use serde_json::json;
-use vidra::{ChannelId, TranscriptQuery};
+use vidra::{ChannelId, Database, TranscriptQuery};
+use vidra_engines::Postgres;
 use vidra_library::{Library, Limits, TextQuery, TextSearch};
 
 /// Words of a video, and of a caption.
@@ -132,6 +134,22 @@ fn fill_peer(path: &Path, zipf: &Zipf, words: &[String], videos: usize) -> f64 {
         transaction.commit().expect("a commit");
     }
     start.elapsed().as_secs_f64()
+}
+
+/// A library with the same text on a PostgreSQL server, which ends with the first value. `None` unless it is requested.
+async fn postgres(zipf: &Zipf, words: &[String], videos: usize) -> Option<(Postgres, Library)> {
+    std::env::var_os("VIDRA_BENCH_POSTGRES")?;
+    let server = Postgres::start().expect("PostgreSQL is installed");
+    let database = Database::connect(&server.url(&server.database())).await.expect("a connection");
+    let library = Library::open_in_postgres(&database, Limits::default()).await.expect("a library");
+    let (seconds, total) = (fill(&library, zipf, words, videos).await, videos * WORDS);
+    let rate = total as f64 / seconds;
+    library.vacuum().await.expect("vacuumed");
+    let size = library.file_bytes().await as f64 / 1e6;
+    println!(
+        "PostgreSQL: stored and indexed in {seconds:.1} s: {rate:.0} words a second; {size:.1} MB"
+    );
+    Some((server, library))
 }
 
 fn percentile(mut times: Vec<Duration>, share: f64) -> f64 {
@@ -323,15 +341,21 @@ fn main() {
     sizes(&path, videos);
     println!("size: {:.1} MB, peer {:.1} MB", megabytes(&path), megabytes(&peer_path));
     let peer = Connection::open(&peer_path).expect("the peer");
+    let on_server = runtime.block_on(postgres(&zipf, &words, videos));
     println!(
-        "| search | goal p95 (ms) | p50 | p95 | moments | peer p50 | peer p95 |\n|---|--:|--:|--:|--:|--:|--:|"
+        "| search | goal p95 (ms) | p50 | p95 | moments | peer p50 | peer p95 | PostgreSQL p50 | p95 |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     );
     for case in cases(&zipf, &words, videos) {
         let (p50, p95, moments) = runtime.block_on(measure(&library, &case));
         let (peer_p50, peer_p95) = measure_peer(&peer, &case);
+        let server = on_server.as_ref().map_or(" | ".to_owned(), |(_, library)| {
+            let (p50, p95, on_server) = runtime.block_on(measure(library, &case));
+            assert_eq!(on_server, moments, "the same moments");
+            format!("{p50:.1} | {p95:.1}")
+        });
         let Case { name, goal, .. } = case;
         println!(
-            "| {name} | {goal} | {p50:.1} | {p95:.1} | {moments} | {peer_p50:.1} | {peer_p95:.1} |"
+            "| {name} | {goal} | {p50:.1} | {p95:.1} | {moments} | {peer_p50:.1} | {peer_p95:.1} | {server} |"
         );
     }
 }

@@ -126,6 +126,6 @@ impl fmt::Debug for LibraryFile {
 }
 
 fn unavailable() -> Error {
-    Error::new(Reason::LibraryUnavailable, "The library file cannot be used now")
+    Error::new(Reason::LibraryUnavailable, "The library cannot be used now")
         .with_retry_after(Some(RETRY))
 }

@@ -145,8 +145,8 @@ impl LibraryArgs {
         state_dir.map(|folder| folder.join(file_name(demo)))
     }
 
-    /// Opens the library, in `database` if machines share one, and creates it if necessary. `None` if there is none. A disk that fails does not prevent the
-    /// service from starting.
+    /// Opens the library, in `database` if machines share one, and creates it if necessary. `None` if there is none. A disk
+    /// that fails does not prevent the service from starting.
     ///
     /// # Errors
     ///

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::time::sleep;
 use vidra::{ChannelId, Error, Handle, Reason, Result};
 
 use super::Library;
@@ -213,6 +214,10 @@ impl Library {
 
     /// Removes indexes that searches will not read any more. Each step is a short transaction.
     pub(crate) async fn remove_unused_indexes(&self) -> Result<()> {
+        if self.database().is_on_a_server() && self.database().read(build::has_unused).await? {
+            // Searches that began before the next index was active still read its tables.
+            sleep(2 * DEADLINE).await;
+        }
         while self.database().write(build::remove_unused).await? {}
         Ok(())
     }

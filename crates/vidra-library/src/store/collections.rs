@@ -192,7 +192,7 @@ pub(crate) fn set_paused(
     for job in unfinished_jobs(connection, number)? {
         let id = jobs::by_number(connection, job)?.job.id;
         // It is unfinished, so that both changes are possible.
-        let _ = jobs::change(connection, id, None, change, now);
+        jobs::change(connection, id, None, change, now)?;
     }
     Ok(())
 }
@@ -294,8 +294,9 @@ pub(crate) fn known_channel(
     owner: Option<&str>,
 ) -> Result<Option<String>> {
     let query = "SELECT channel FROM collection_sources
-        WHERE kind = 'channel' AND lower(id) = lower(?1) AND channel IS NOT NULL
+        WHERE kind = 'channel' AND lower(id) = ?1 AND channel IS NOT NULL
             AND (?2 IS NULL OR collection IN (SELECT number FROM collections WHERE owner = ?2 AND NOT is_deleted))
         LIMIT 1";
+    let handle = handle.to_ascii_lowercase();
     connection.query_optional(query, params![handle, owner], |row| row.get(0))
 }

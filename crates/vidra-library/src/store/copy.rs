@@ -50,6 +50,8 @@ pub(crate) struct Table {
     columns: Vec<(String, Kind)>,
     /// The columns of its primary key.
     key: Vec<usize>,
+    /// The rows that are copied and compared.
+    condition: &'static str,
 }
 
 /// The rows of a page.
@@ -79,7 +81,10 @@ impl Table {
             kept.push((column, kind));
         }
         key.sort_unstable();
-        Ok(Self { name, columns: kept, key: key.into_iter().map(|(_, index)| index).collect() })
+        let key = key.into_iter().map(|(_, index)| index).collect();
+        // Only a trigger of SQLite leaves rows of owners without transcripts.
+        let condition = if name == DERIVED { "bytes <> 0" } else { "TRUE" };
+        Ok(Self { name, columns: kept, key, condition })
     }
 
     fn names(&self, of: impl Iterator<Item = usize>) -> String {
@@ -114,11 +119,13 @@ impl Table {
         let (all, key) = (self.names(0..self.columns.len()), self.names(self.key.iter().copied()));
         let limit = if self.name == "transcripts" { PAGE_OF_TEXTS } else { PAGE };
         let condition = match after {
-            Some(after) => format!("WHERE ({key}) > ({})", vec!["?"; after.len()].join(", ")),
-            None => String::new(),
+            Some(after) => format!("({key}) > ({})", vec!["?"; after.len()].join(", ")),
+            None => "TRUE".to_owned(),
         };
-        let query =
-            format!("SELECT {all} FROM {} {condition} ORDER BY {key} LIMIT {limit}", self.name);
+        let query = format!(
+            "SELECT {all} FROM {} WHERE {condition} AND {} ORDER BY {key} LIMIT {limit}",
+            self.name, self.condition
+        );
         let read = |row: &Row<'_>| self.values(row, 0..self.columns.len());
         connection.query_map(&query, after.unwrap_or_default(), read)
     }
@@ -189,12 +196,25 @@ pub(crate) fn begin(connection: &Connection) -> Result<()> {
         let message = "The target already has jobs, collections or transcripts";
         return Err(Error::new(Reason::InvalidInput, message));
     }
+    // A service may have stored its pauses already.
+    connection.execute("DELETE FROM resources", ())?;
     let insert = "INSERT INTO counters (name, value) VALUES (?, 1)";
     connection.execute(insert, [COPYING]).map(drop)
 }
 
+/// # Errors
+///
+/// [`Reason::LibraryInUse`] before a copy into this database is complete.
+pub(crate) fn check_complete(connection: &Connection) -> Result<()> {
+    if !is_incomplete(connection)? {
+        return Ok(());
+    }
+    let message = "A copy into the library is not complete; repeat vidra library copy";
+    Err(Error::new(Reason::LibraryInUse, message))
+}
+
 /// Whether a copy into this database was begun, and not completed.
-pub(crate) fn is_incomplete(connection: &Connection) -> Result<bool> {
+fn is_incomplete(connection: &Connection) -> Result<bool> {
     let query = "SELECT EXISTS (SELECT 1 FROM counters WHERE name = ?)";
     connection.query_row(query, [COPYING], |row| row.get(0))
 }

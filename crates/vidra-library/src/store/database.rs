@@ -145,7 +145,13 @@ impl Database {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.in_time(self.long_read(work)).await
+        let read = async {
+            match &self.engine {
+                Engine::Postgres { postgres, .. } => postgres.read(work).await,
+                _ => self.long_read(work).await,
+            }
+        };
+        self.in_time(read).await
     }
 
     /// Runs `work`, which may take minutes, in a read transaction.
@@ -156,12 +162,12 @@ impl Database {
         match &self.engine {
             Engine::File { file, .. } => file.read(work).await,
             Engine::Memory(memory) => memory.read(work),
-            Engine::Postgres { postgres, .. } => postgres.read(work).await,
+            Engine::Postgres { postgres, .. } => postgres.long_read(work).await,
         }
     }
 
     /// Runs `work` in a read transaction, on a connection for searches. It ends after `limit`, also while it waits for
-    /// other searches, and when the caller leaves.
+    /// other searches.
     ///
     /// # Errors
     ///
@@ -234,12 +240,12 @@ impl Database {
         Err(Error::new(Reason::InvalidInput, message))
     }
 
-    /// Removes deleted text from the disk.
+    /// Removes deleted text.
     pub(crate) async fn checkpoint(&self) -> Result<()> {
         match &self.engine {
             Engine::File { file, .. } => file.checkpoint().await,
             Engine::Memory(_) => Ok(()),
-            Engine::Postgres { postgres, .. } => postgres.vacuum().await,
+            Engine::Postgres { postgres, .. } => postgres.vacuum(false).await,
         }
     }
 
@@ -248,7 +254,7 @@ impl Database {
         match &self.engine {
             Engine::File { file, .. } => file.vacuum().await,
             Engine::Memory(_) => Ok(()),
-            Engine::Postgres { postgres, .. } => postgres.vacuum().await,
+            Engine::Postgres { postgres, .. } => postgres.vacuum(true).await,
         }
     }
 

@@ -125,16 +125,14 @@ fn add_rows(
         let rows: Vec<(i64, &str)> = (first..).zip(texts.iter().map(String::as_str)).collect();
         add_tokens(connection, &format!("search_{table}_{index}"), &rows)?;
     }
-    let mut tokens = rows.words.clone();
     // A search for `zh` finds `zh-Hans-CN`, and so does one for `zh-Hans`.
     let code = &info.track.language_code;
     let ends = code.match_indices('-').map(|(at, _)| at).chain([code.len()]);
     let languages = ends.map(|end| language_token(&code[..end]));
     let channel = info.channel_id.as_ref().map(|id| channel_token(id.as_ref()));
-    for token in languages.chain(channel) {
-        tokens.push(' ');
-        tokens.push_str(&token);
-    }
+    // First, because the words of a very long transcript are cut.
+    let filters: Vec<String> = languages.chain(channel).collect();
+    let tokens = format!("{} {}", filters.join(" "), rows.words);
     add_tokens(connection, &format!("search_words_{index}"), &[(transcript, &tokens)])?;
     let insert = format!("INSERT INTO search_layouts_{index} (transcript, starts) VALUES (?, ?)");
     connection.execute(&insert, params![transcript, rows.layout])?;

@@ -18,14 +18,14 @@ use vidra::{Error, Reason, Result, Sessions};
 
 use super::background::processors_for_searches;
 use super::copy;
-use super::error::{RETRY_AFTER, search_timed_out};
+use super::error::{RETRY_AFTER, search_timed_out, unavailable};
 use super::health::Counters;
 use super::index::build;
 use super::sql::Connection;
 use crate::job::JobId;
 pub(super) use liveness::Liveness;
 pub(crate) use relay::{News, Relay};
-use session::Session;
+use session::{Begin, Session};
 
 /// The tables, and how releases change them. A released migration never changes.
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/1.sql")];
@@ -36,6 +36,8 @@ const SCHEMA: &str = "vidra_library";
 /// How many transactions of each kind run at the same time.
 const WRITERS: usize = 6;
 const READERS: usize = 4;
+const RELAYS: usize = 1;
+const MOST_SEARCHERS: usize = 8;
 
 /// The longest time of a statement in milliseconds.
 const STATEMENT_TIMEOUT: u32 = 20_000;
@@ -47,7 +49,7 @@ const TRANSACTIONS: i64 = 0x7669_6472_6102;
 /// A process without its lock has ended after this time. A live one takes it again when the server was restarted.
 const LIVENESS_GRACE: Duration = Duration::from_secs(3);
 
-/// How long the size of the database is believed.
+/// How long the size of the database is cached.
 const SIZE_AGE: Duration = Duration::from_secs(30);
 
 /// How a transaction runs beside others.
@@ -80,8 +82,8 @@ impl Postgres {
         max_bytes: Option<u64>,
         counters: &Arc<Counters>,
     ) -> Result<Self> {
-        let searchers = processors_for_searches();
-        let connections = WRITERS + READERS + searchers;
+        let searchers = processors_for_searches().min(MOST_SEARCHERS);
+        let connections = WRITERS + READERS + searchers + RELAYS;
         let sessions =
             database.sessions(SCHEMA, &MIGRATIONS, connections, STATEMENT_TIMEOUT).await?;
         let opened = Self {
@@ -106,15 +108,15 @@ impl Postgres {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if isolation == Isolation::Shared {
-            self.check_room().await?;
+            self.check_room().await.inspect_err(|error| self.counters.note_failure(Some(error)))?;
         }
         let lock = match isolation {
             Isolation::Alone => "pg_advisory_xact_lock",
             Isolation::Shared => "pg_advisory_xact_lock_shared",
         };
-        let begin = format!("BEGIN; SELECT {lock}({TRANSACTIONS})");
+        let begin = Begin::new(format!("BEGIN; SELECT {lock}({TRANSACTIONS})"));
         let start = Instant::now();
-        let done = self.run(&self.writers, begin, None, work).await;
+        let done = self.run(&self.writers, begin, work).await;
         // Errors of the work are no failures of the database.
         let failure = done.as_ref().err().filter(|it| it.reason() == Reason::LibraryUnavailable);
         self.counters.note_failure(failure);
@@ -127,7 +129,16 @@ impl Postgres {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.run(&self.readers, READ.to_owned(), None, work).await
+        self.run(&self.readers, Begin::new(READ), work).await
+    }
+
+    /// Runs `work`, which may take minutes, in a read transaction.
+    pub(super) async fn long_read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let begin = Begin::new(format!("{READ}; SET LOCAL statement_timeout = 0"));
+        self.run(&self.readers, Begin { is_long: true, ..begin }, work).await
     }
 
     /// Runs `work` in a read transaction that ends after `limit`, also while it waits for other searches.
@@ -140,17 +151,22 @@ impl Postgres {
         limit: Duration,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let begin = format!("{READ}; SET LOCAL statement_timeout = {}", limit.as_millis());
-        let search = self.run(&self.searchers, begin, Some(Instant::now() + limit), work);
-        tokio::time::timeout(limit, search).await.unwrap_or_else(|_| Err(search_timed_out()))
+        let sql = format!("{READ}; SET LOCAL statement_timeout = {}", limit.as_millis());
+        let begin = Begin { deadline: Some(Instant::now() + limit), ..Begin::new(sql) };
+        let connecting = Arc::clone(&begin.is_connecting);
+        let search = self.run(&self.searchers, begin, work);
+        match tokio::time::timeout(limit, search).await {
+            Ok(done) => done,
+            Err(elapsed) if connecting.load(Ordering::Relaxed) => Err(unavailable(elapsed)),
+            Err(_) => Err(search_timed_out()),
+        }
     }
 
     /// Runs `work` in a transaction on another thread. If it fails, its changes are undone.
     async fn run<T: Send + 'static>(
         &self,
         permits: &Arc<Semaphore>,
-        begin: String,
-        deadline: Option<Instant>,
+        begin: Begin,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = Arc::clone(permits).acquire_owned().await.map_err(Error::internal)?;
@@ -158,7 +174,7 @@ impl Postgres {
         let done = tokio::task::spawn_blocking(move || {
             // Held by the thread: a caller that leaves does not free its connection.
             let _permit = permit;
-            let session = Session::begin(sessions, runtime, &begin, deadline)?;
+            let session = Session::begin(sessions, runtime, &begin)?;
             let done = catch_unwind(AssertUnwindSafe(|| work(&session)));
             let panicked = |_| Err(Error::internal("a transaction of the library panicked"));
             session.end(done.unwrap_or_else(panicked))
@@ -207,8 +223,10 @@ impl Postgres {
         self.read(bytes).await.map(|bytes| bytes as u64)
     }
 
-    /// Removes deleted rows from the tables, so that their space is used again.
-    pub(super) async fn vacuum(&self) -> Result<()> {
+    /// Removes deleted rows from the tables, so that their space is used again. With `gives_back` the tables are rewritten,
+    /// and the disk gets the space; others wait meanwhile.
+    pub(super) async fn vacuum(&self, gives_back: bool) -> Result<()> {
+        let options = if gives_back { "FULL, ANALYZE" } else { "ANALYZE" };
         let tables = "SELECT quote_ident(relname) FROM pg_class AS c
             JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'";
         let tables = |it: &Connection| it.query_map(tables, [SCHEMA], |row| row.get(0));
@@ -218,9 +236,12 @@ impl Postgres {
             let client =
                 sessions.own_connection().await.map_err(|error| session::unavailable(&error))?;
             let failed = |error: tokio_postgres::Error| session::failed(&sessions, &error);
-            client.batch_execute("SET statement_timeout = 0").await.map_err(failed)?;
+            client
+                .batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")
+                .await
+                .map_err(failed)?;
             for table in tables {
-                let vacuum = format!("VACUUM (ANALYZE) {SCHEMA}.{table}");
+                let vacuum = format!("VACUUM ({options}) {SCHEMA}.{table}");
                 client.batch_execute(&vacuum).await.map_err(failed)?;
             }
             Ok(())
@@ -235,10 +256,7 @@ impl Postgres {
     ///
     /// [`Reason::LibraryInUse`] before a copy into the library is complete.
     pub(super) async fn register(&self, only: &[JobId], now: Timestamp) -> Result<Liveness> {
-        if self.read(copy::is_incomplete).await? {
-            let message = "A copy into the library is not complete; repeat vidra library copy";
-            return Err(Error::new(Reason::LibraryInUse, message));
-        }
+        self.read(copy::check_complete).await?;
         Liveness::start(Arc::clone(&self.sessions), only, now).await
     }
 
@@ -270,3 +288,6 @@ impl Postgres {
 }
 
 const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+#[cfg(test)]
+mod tests;

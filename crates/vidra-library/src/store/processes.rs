@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use vidra::Result;
 
-use super::sql::{Connection, params};
+use super::sql::{Connection, Dialect, params};
+use crate::job::JobId;
 
 /// Frees everything that a dead process had leased.
 pub(crate) fn release_process(connection: &Connection, process: i64) -> Result<usize> {
@@ -56,10 +57,31 @@ pub(crate) fn release_lost(
 }
 
 /// Registers a process again whose row somebody removed, because it seemed to have ended.
-pub(crate) fn keep_process(connection: &Connection, process: i64, now: Timestamp) -> Result<()> {
-    let insert = "INSERT INTO processes (number, started_at) VALUES (?, ?) ON CONFLICT DO NOTHING";
-    connection.execute(insert, params![process, now.as_millisecond()])?;
+pub(crate) fn keep_process(
+    connection: &Connection,
+    process: i64,
+    only: &[JobId],
+    now: Timestamp,
+) -> Result<()> {
+    let at = now.as_millisecond();
+    match connection.dialect() {
+        // Its jobs are in the file of its lock.
+        Dialect::Sqlite => {
+            let insert =
+                "INSERT INTO processes (number, started_at) VALUES (?, ?) ON CONFLICT DO NOTHING";
+            connection.execute(insert, params![process, at])?;
+        }
+        Dialect::Postgres => {
+            let insert = "INSERT INTO processes (number, started_at, jobs) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+            connection.execute(insert, params![process, at, jobs_text(only)])?;
+        }
+    }
     Ok(())
+}
+
+/// The ids of the jobs of a process, as PostgreSQL stores them.
+pub(super) fn jobs_text(only: &[JobId]) -> String {
+    only.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// Registers a process, and returns its number.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use vidra::{Database, Pacing, Reason};
-use vidra_library::{Access, JobState, Library, Limits, PutCollection};
+use vidra::{Database, Pacing, Reason, VideoId};
+use vidra_library::{Access, Create, JobState, Library, Limits, PutCollection};
 
 use crate::search::{page, request};
 use crate::{World, collections, create, settled};
@@ -26,6 +26,12 @@ async fn a_copy_continues_after_an_interruption_and_is_complete() {
     let before = settled(&source, job).await;
     let synced = source.sync_collection("", &collections::name()).await.unwrap();
     settled(&source, synced.id).await;
+
+    // An owner without transcripts.
+    let of_ann = Create { owner: "ann".to_owned(), ..create(&["txManualAsr"]) };
+    let of_ann = source.create(of_ann).await.unwrap().job.id;
+    settled(&source, of_ann).await;
+    source.forget(vec![VideoId::parse("txManualAsr").unwrap()]).await.unwrap();
 
     let target = Library::open_in_postgres(&database, Limits::default()).await.unwrap();
     let error = target.copy_from(&source, |_| ()).await.unwrap_err();

@@ -244,10 +244,10 @@ const ALL: [ErrorResponse; 42] = [
     ),
     ErrorResponse::new(
         "LibraryUnavailable",
-        "The library file cannot be used: `library_unavailable`, `library_damaged`. The service is shutting down: \
+        "The library cannot be used: `library_unavailable`, `library_damaged`. The service is shutting down: \
          `shutting_down`.",
         Reason::LibraryUnavailable,
-        "The library file cannot be used now",
+        "The library cannot be used now",
     )
     .with_wait(),
     ErrorResponse::new(

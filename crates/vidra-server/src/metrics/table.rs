@@ -113,7 +113,7 @@ metrics! {
     WEBHOOK_WAITING: "vidra_webhook_messages_waiting" "gauge" ["webhook"]
         "Messages that are not delivered yet.";
     LIBRARY_BYTES: "vidra_library_bytes" "gauge" []
-        "Size of the library file with its write-ahead log.";
+        "Size of the library: of the file with its write-ahead log, or of the tables in PostgreSQL.";
     LIBRARY_TRANSACTIONS: "vidra_library_transactions_total" "counter" []
         "Write transactions of the library since the start of the service.";
     LIBRARY_WRITES: "vidra_library_writes_total" "counter" []

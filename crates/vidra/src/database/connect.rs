@@ -22,10 +22,11 @@ const POOL_TIMEOUT: Duration = Duration::from_secs(1);
 /// After this time without an acknowledgement the connection counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(5);
 
-/// The settings of each session. A committed transaction survives a crash of the server, and no transaction holds a lock
-/// for long.
+/// The settings of each session. A committed transaction survives a crash of the server, no transaction holds a lock for
+/// long, and the server notices within seconds that a machine is lost.
 const SESSION: &str = "-c synchronous_commit=on -c datestyle=ISO -c client_min_messages=warning -c statement_timeout=2000 -c lock_timeout=1500 \
-    -c idle_in_transaction_session_timeout=5000";
+    -c idle_in_transaction_session_timeout=5000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=1 \
+    -c tcp_keepalives_count=3 -c tcp_user_timeout=5000";
 
 /// Reads the URL. An error does not quote it, because it can contain a password.
 pub(super) fn config(url: &str) -> Result<Config> {

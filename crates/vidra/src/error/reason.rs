@@ -186,8 +186,8 @@ reasons! {
     Overloaded = "overloaded", Unavailable, "Wait for `Retry-After`.";
     /// The database that this service shares with other machines does not answer. Cached answers are served as ever.
     DatabaseUnavailable = "database_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the database.";
-    /// The library file cannot be used now, for example because the disk is full or read-only.
-    LibraryUnavailable = "library_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the disk.";
+    /// The library cannot be used now, for example because the disk is full, or because its database does not answer.
+    LibraryUnavailable = "library_unavailable", Unavailable, "Wait for `Retry-After`. The operator has to check the disk, or the database.";
     /// The library file is damaged.
     LibraryDamaged = "library_damaged", Unavailable, "The operator has to check the file, or restore a backup.";
     /// The library file belongs to a newer release.

@@ -9,8 +9,8 @@ use vidra::{ChannelRef, Error, Reason, Result};
 use super::{number_of, unfinished_jobs};
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource};
 use crate::job::{JobSource, JobState, StateEvent};
-use crate::store::jobs;
 use crate::store::sql::{Connection, params};
+use crate::store::{copy, jobs};
 
 /// A collection to create, or to replace another one of the same name.
 #[derive(Debug, Clone)]
@@ -32,6 +32,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(3600);
 ///
 /// [`Reason::TooManyCollections`].
 pub(crate) fn put(connection: &Connection, new: &NewCollection, now: Timestamp) -> Result<bool> {
+    copy::check_complete(connection)?;
     match number_of(connection, &new.owner, &new.name) {
         Ok(number) => replace(connection, number, new, now).map(|()| false),
         Err(error) if error.reason() == Reason::CollectionNotFound => {

@@ -163,14 +163,22 @@ pub(crate) fn abandon(connection: &Connection) -> Result<()> {
     connection.execute(abandon, [REMOVED]).map(drop)
 }
 
+fn is_unused(index: &Index) -> bool {
+    match index.use_ {
+        IndexUse::Former => true,
+        IndexUse::Next => !index.is_current,
+        IndexUse::Active => false,
+    }
+}
+
+/// Whether [`remove_unused`] has anything to remove.
+pub(crate) fn has_unused(connection: &Connection) -> Result<bool> {
+    Ok(all(connection)?.iter().any(is_unused))
+}
+
 /// Removes a part of an index that searches will not read: a former one, or an unfinished one of another release. Returns
 /// whether there is more to remove. The whole index would be one large transaction, and nothing could be stored meanwhile.
 pub(crate) fn remove_unused(connection: &Connection) -> Result<bool> {
-    let is_unused = |it: &Index| match it.use_ {
-        IndexUse::Former => true,
-        IndexUse::Next => !it.is_current,
-        IndexUse::Active => false,
-    };
     let Some(index) = all(connection)?.into_iter().find(is_unused) else { return Ok(false) };
     let index = index.number;
     // Before anything is missing, so that no process uses it any more.

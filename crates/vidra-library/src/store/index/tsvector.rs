@@ -9,8 +9,8 @@ use vidra::Result;
 
 use crate::store::sql::{Connection, Numbers, Texts, params};
 
-/// The most bytes of tokens in one row. PostgreSQL refuses a `tsvector` of a mebibyte.
-const MOST_BYTES: usize = 1_000_000;
+/// The most bytes of tokens and their positions in one row. PostgreSQL refuses a `tsvector` of a mebibyte.
+const MOST_BYTES: usize = 900_000;
 
 /// Creates the tables of an index.
 pub(super) fn create(connection: &Connection, number: i64) -> Result<()> {
@@ -26,7 +26,11 @@ pub(super) fn create(connection: &Connection, number: i64) -> Result<()> {
 }
 
 /// Adds rows with these tokens, which are separated by spaces.
-pub(super) fn add(connection: &Connection, table: &str, rows: &[(i64, &str)]) -> Result<()> {
+pub(in crate::store) fn add(
+    connection: &Connection,
+    table: &str,
+    rows: &[(i64, &str)],
+) -> Result<()> {
     let insert = format!(
         "INSERT INTO {table} (rowid, tokens) SELECT rowid, CAST(tokens AS tsvector) FROM unnest(?, ?) AS new (rowid, tokens)"
     );
@@ -49,9 +53,7 @@ fn literal(tokens: &str) -> String {
     let mut bytes = 0;
     for (position, token) in (1..).zip(tokens.split(' ').filter(|it| !it.is_empty())) {
         let known = positions.entry(token).or_default();
-        if known.is_empty() {
-            bytes += token.len() + 4;
-        }
+        bytes += if known.is_empty() { token.len() + 5 } else { 2 };
         if bytes > MOST_BYTES {
             break;
         }

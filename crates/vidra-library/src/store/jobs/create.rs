@@ -8,7 +8,7 @@ use vidra::{Error, Reason, Result, VideoId};
 use super::{by_number, complete_if_done};
 use crate::job::{Job, JobEvent, JobId, JobRequest, JobSource, JobState, StateEvent};
 use crate::store::sql::{Connection, params};
-use crate::store::{events, items, transcripts};
+use crate::store::{copy, events, items, transcripts};
 
 /// A job to create.
 #[derive(Debug, Clone)]
@@ -31,6 +31,7 @@ pub(in crate::store) const KEY_LIFE_MS: i64 = 24 * 3600 * 1000;
 /// Creates a job, or finds the one that the same idempotency key created. Returns whether it is new.
 pub(crate) fn create(connection: &Connection, new: &NewJob, now: Timestamp) -> Result<(Job, bool)> {
     let at = now.as_millisecond();
+    copy::check_complete(connection)?;
     if let Some((key, fingerprint)) = &new.idempotency {
         let query = "SELECT fingerprint, job FROM idempotency_keys WHERE owner = ? AND key = ? AND created_at > ?";
         let parameters = params![new.owner, key, at - KEY_LIFE_MS];

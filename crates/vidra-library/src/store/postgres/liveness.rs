@@ -13,6 +13,7 @@ use vidra::{Error, Result, Sessions};
 
 use super::session::{failed, unavailable};
 use crate::job::JobId;
+use crate::store::processes::jobs_text;
 use crate::store::sql::{Connection, params};
 
 /// The class of the advisory locks of processes. The second part of a lock is the number of the process.
@@ -45,23 +46,23 @@ impl Liveness {
         only: &[JobId],
         now: Timestamp,
     ) -> Result<Self> {
-        let jobs: Vec<String> = only.iter().map(ToString::to_string).collect();
+        let jobs = jobs_text(only);
         let plans = Arc::<AtomicBool>::default();
         let (stop, stopped) = oneshot::channel();
         let (reply, registered) = oneshot::channel();
         let planning = Arc::clone(&plans);
         let work = async move {
-            let registered = register(&sessions, &jobs.join(" "), now, &planning).await;
+            let registered = register(&sessions, &jobs, now, &planning).await;
             let (registered, client) = match registered {
-                Ok((number, client)) => (Ok(number), Some((number, client))),
+                Ok((locks, client)) => (Ok(locks.number), Some((locks, client))),
                 Err(error) => (Err(error), None),
             };
             let _ = reply.send(registered);
-            let Some((number, client)) = client else { return };
+            let Some((locks, client)) = client else { return };
             tokio::select! {
                 biased;
                 _ = stopped => {}
-                () = live(&sessions, client, number, &planning) => {}
+                () = live(&sessions, client, locks, &planning) => {}
             }
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -85,60 +86,68 @@ async fn register(
     jobs: &str,
     now: Timestamp,
     plans: &AtomicBool,
-) -> Result<(i64, Client)> {
+) -> Result<(Locks, Client)> {
     let client = sessions.own_connection().await.map_err(|error| unavailable(&error))?;
     let failed = |error: tokio_postgres::Error| failed(sessions, &error);
     let insert = "INSERT INTO processes (started_at, jobs) VALUES ($1, $2) RETURNING number";
     let row = client.query_one(insert, &[&now.as_millisecond(), &jobs]).await;
     let number: i64 = row.map_err(failed)?.get(0);
-    beat(&client, number, plans).await.map_err(failed)?;
-    Ok((number, client))
+    let locks = Locks { number, may_plan: jobs.is_empty() };
+    locks.take(&client, plans).await.map_err(failed)?;
+    Ok((locks, client))
 }
 
 /// Holds the locks, and takes them again on a new connection after the old one was lost.
-async fn live(sessions: &Sessions, client: Client, number: i64, plans: &AtomicBool) {
-    let mut client = Some(client);
+async fn live(sessions: &Sessions, mut client: Client, locks: Locks, plans: &AtomicBool) {
     loop {
         sleep(BEAT).await;
-        if client.is_none() {
-            client = sessions.own_connection().await.ok();
+        if let Ok(Ok(())) = timeout(ANSWER_TIMEOUT, locks.take(&client, plans)).await {
+            continue;
         }
-        let Some(connected) = &client else { continue };
-        match timeout(ANSWER_TIMEOUT, beat(connected, number, plans)).await {
-            Ok(Ok(())) => {}
-            _ => {
-                // Another process may plan now.
-                plans.store(false, Ordering::Relaxed);
-                client = None;
-            }
+        // Another process may plan now.
+        plans.store(false, Ordering::Relaxed);
+        if let Ok(next) = sessions.own_connection().await {
+            client = next;
+            let _ = timeout(ANSWER_TIMEOUT, locks.take(&client, plans)).await;
         }
     }
 }
 
-/// Takes the locks that this connection does not have.
-async fn beat(
-    client: &Client,
+/// The locks that a process wants.
+#[derive(Debug, Clone, Copy)]
+struct Locks {
     number: i64,
-    plans: &AtomicBool,
-) -> std::result::Result<(), tokio_postgres::Error> {
-    let held = "SELECT
+    /// Whether it runs all jobs, so that it may also plan collections.
+    may_plan: bool,
+}
+
+impl Locks {
+    /// Takes the locks that this connection does not have.
+    async fn take(
+        self,
+        client: &Client,
+        plans: &AtomicBool,
+    ) -> std::result::Result<(), tokio_postgres::Error> {
+        let held = "SELECT
         EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
             AND classid::bigint = $1),
         EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
             AND classid::bigint = $2)";
-    let row = client.query_one(held, &[&i64::from(PROCESSES), &i64::from(PLANNER)]).await?;
-    let (is_held, mut is_planner): (bool, bool) = (row.get(0), row.get(1));
-    if !is_held {
-        client
-            .query_one("SELECT pg_advisory_lock($1, $2::bigint::int)", &[&PROCESSES, &number])
-            .await?;
+        let row = client.query_one(held, &[&i64::from(PROCESSES), &i64::from(PLANNER)]).await?;
+        let (is_held, mut is_planner): (bool, bool) = (row.get(0), row.get(1));
+        if !is_held {
+            let number = self.number;
+            client
+                .query_one("SELECT pg_advisory_lock($1, $2::bigint::int)", &[&PROCESSES, &number])
+                .await?;
+        }
+        if !is_planner && self.may_plan {
+            let planner = "SELECT pg_try_advisory_lock($1, 0)";
+            is_planner = client.query_one(planner, &[&PLANNER]).await?.get(0);
+        }
+        plans.store(is_planner, Ordering::Relaxed);
+        Ok(())
     }
-    if !is_planner {
-        let planner = "SELECT pg_try_advisory_lock($1, 0)";
-        is_planner = client.query_one(planner, &[&PLANNER]).await?.get(0);
-    }
-    plans.store(is_planner, Ordering::Relaxed);
-    Ok(())
 }
 
 /// The registered processes whose lock nobody holds.

@@ -1,5 +1,5 @@
-//! Tells other machines about changes of jobs, and hears of theirs. Whoever waits for a change also reads the database
-//! once a second, so that a lost notification costs no more than that.
+//! Sends notifications about jobs to other machines, and receives theirs. Readers also poll once a second, so that a lost
+//! notification delays them by no more than that.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::sleep;
 use vidra::Sessions;
 
-use super::session::Session;
+use super::session::{Begin, Session};
 use crate::job::JobId;
 use crate::store::sql::{Statements, Texts};
 
@@ -83,7 +83,7 @@ async fn send_all(sessions: Weak<Sessions>, mut news: mpsc::UnboundedReceiver<Ne
         let payloads = Texts(all.into_iter().map(News::payload).collect());
         let runtime = Handle::current();
         let send = move || {
-            let session = Session::begin(sessions, runtime, "BEGIN", None)?;
+            let session = Session::begin(sessions, runtime, &Begin::new("BEGIN"))?;
             let notify = "SELECT pg_notify('vidra', payload) FROM unnest(?) AS payload";
             let sent = session.each_row(notify, &[&payloads], &mut |_| Ok(true));
             session.end(sent)

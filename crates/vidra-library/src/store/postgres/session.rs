@@ -2,10 +2,11 @@
 //!
 //! Statements run on a thread that may block, and wait there for the runtime, which drives the connection.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -23,8 +24,29 @@ use crate::store::sql::{Dialect, Kind, Row, Statements, ToValue, Value};
 /// The longest wait for an answer. The server ends a statement before, unless it hangs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
 
+/// The longest wait for an answer of a check of the whole library.
+const LONG_TIMEOUT: Duration = Duration::from_secs(3600);
+
 /// How many prepared statements a connection caches. Searches with many different filters have many statements.
 const MOST_STATEMENTS: usize = 512;
+
+/// How a transaction begins.
+#[derive(Debug)]
+pub(super) struct Begin {
+    pub(super) sql: String,
+    /// The end of a search.
+    pub(super) deadline: Option<Instant>,
+    /// Whether its statements may take minutes.
+    pub(super) is_long: bool,
+    /// Whether it waits for the server to begin.
+    pub(super) is_connecting: Arc<AtomicBool>,
+}
+
+impl Begin {
+    pub(super) fn new(sql: impl Into<String>) -> Self {
+        Self { sql: sql.into(), deadline: None, is_long: false, is_connecting: Arc::default() }
+    }
+}
 
 /// A transaction.
 pub(super) struct Session {
@@ -34,28 +56,38 @@ pub(super) struct Session {
     runtime: Handle,
     /// The end of a search.
     deadline: Option<Instant>,
-    /// Whether the connection can be used again.
+    /// The longest wait for an answer.
+    answer_timeout: Duration,
+    /// Whether the connection cannot be used again.
     is_broken: Cell<bool>,
+    /// The first error of a statement. After it the transaction cannot be committed, also if the caller ignores it.
+    failure: RefCell<Option<Error>>,
 }
 
 impl Session {
     /// Begins a transaction. It blocks.
-    pub(super) fn begin(
-        sessions: Arc<Sessions>,
-        runtime: Handle,
-        begin: &str,
-        deadline: Option<Instant>,
-    ) -> Result<Self> {
-        let client =
-            runtime.block_on(sessions.connection()).map_err(|error| unavailable(&error))?;
-        let is_broken = Cell::new(false);
-        let session = Self { client: Some(client), sessions, runtime, deadline, is_broken };
-        session.wait(|client| client.batch_execute(begin))?;
+    pub(super) fn begin(sessions: Arc<Sessions>, runtime: Handle, begin: &Begin) -> Result<Self> {
+        begin.is_connecting.store(true, Ordering::Relaxed);
+        let connected = runtime.block_on(sessions.connection());
+        let session = Self {
+            client: Some(connected.map_err(|error| unavailable(&error))?),
+            sessions,
+            runtime,
+            deadline: begin.deadline,
+            answer_timeout: if begin.is_long { LONG_TIMEOUT } else { ANSWER_TIMEOUT },
+            is_broken: Cell::default(),
+            failure: RefCell::default(),
+        };
+        session.wait(|client| client.batch_execute(&begin.sql))?;
+        begin.is_connecting.store(false, Ordering::Relaxed);
         Ok(session)
     }
 
     /// Commits the transaction if its work is done, and undoes it otherwise. It blocks.
     pub(super) fn end<T>(mut self, done: Result<T>) -> Result<T> {
+        // A search that is late has to end its transaction too.
+        self.deadline = None;
+        let done = done.and_then(|done| self.failure.take().map_or(Ok(done), Err));
         let ended = match done {
             Ok(done) => self.wait(|client| client.batch_execute("COMMIT")).map(|()| done),
             Err(error) => {
@@ -70,7 +102,9 @@ impl Session {
                 // Its connection may be in the middle of a transaction.
                 drop(Object::take(client));
             } else {
-                self.sessions.answered();
+                if ended.is_ok() {
+                    self.sessions.answered();
+                }
                 if client.statement_cache.size() > MOST_STATEMENTS {
                     client.statement_cache.clear();
                 }
@@ -79,7 +113,7 @@ impl Session {
         ended
     }
 
-    /// Waits for the answer to a statement.
+    /// Waits for the answer to a statement, and remembers an error.
     fn wait<'a, T, F>(&'a self, statement: impl FnOnce(&'a Object) -> F) -> Result<T>
     where
         F: Future<Output = std::result::Result<T, tokio_postgres::Error>>,
@@ -90,7 +124,10 @@ impl Session {
         let Some(client) = &self.client else {
             return Err(Error::internal("the transaction has ended"));
         };
-        match self.runtime.block_on(async { timeout(ANSWER_TIMEOUT, statement(client)).await }) {
+        let answer = match self
+            .runtime
+            .block_on(async { timeout(self.answer_timeout, statement(client)).await })
+        {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) if self.is_late(&error) => Err(search_timed_out()),
             Ok(Err(error)) => {
@@ -101,7 +138,11 @@ impl Session {
                 self.is_broken.set(true);
                 Err(unavailable(&self.sessions.timed_out()))
             }
+        };
+        if let Err(error) = &answer {
+            self.failure.borrow_mut().get_or_insert_with(|| error.clone());
         }
+        answer
     }
 
     /// Whether the server has ended a search at its limit.
@@ -165,16 +206,18 @@ impl Statements for Session {
 /// The error of a failed statement. Its message names neither the server nor the statement.
 pub(super) fn failed(sessions: &Sessions, error: &tokio_postgres::Error) -> Error {
     let is_passing = |code: &SqlState| {
-        // A lock that another transaction holds, a statement at its limit, and a full disk.
-        [
-            SqlState::LOCK_NOT_AVAILABLE,
-            SqlState::T_R_DEADLOCK_DETECTED,
-            SqlState::T_R_SERIALIZATION_FAILURE,
-            SqlState::QUERY_CANCELED,
-            SqlState::DISK_FULL,
-            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-        ]
-        .contains(code)
+        // A lock that another transaction holds, a statement at its limit, a full disk, and errors of the server's system.
+        let is_of_the_system = code.code().starts_with("58") || code.code().starts_with("XX");
+        is_of_the_system
+            || [
+                SqlState::LOCK_NOT_AVAILABLE,
+                SqlState::T_R_DEADLOCK_DETECTED,
+                SqlState::T_R_SERIALIZATION_FAILURE,
+                SqlState::QUERY_CANCELED,
+                SqlState::DISK_FULL,
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            ]
+            .contains(code)
     };
     let noted = sessions.error(error);
     match error.code() {

@@ -211,12 +211,13 @@ impl<'a> Reader<'a> {
         let is_it = if is_prefix { "starts_with(lexeme, ?1)" } else { "lexeme = ?1" };
         let query = format!(
             "SELECT rowid, (SELECT CAST(sum(cardinality(positions)) AS bigint) FROM unnest(tokens) WHERE {is_it})
-            FROM search_passages_{} WHERE tokens @@ CAST(?2 AS tsquery) LIMIT ?3",
+            FROM search_passages_{} WHERE tokens @@ CAST(?2 AS tsquery) AND rowid < ?3 LIMIT ?4",
             self.index
         );
         let word = Expression::Phrase { tokens: vec![token.to_owned()], is_prefix };
         let limit = i64::try_from(most.saturating_add(1)).unwrap_or(i64::MAX);
-        let parameters = params![token, word.text(Dialect::Postgres), limit];
+        let end = (self.last + 1) << PASSAGE_BITS;
+        let parameters = params![token, word.text(Dialect::Postgres), end, limit];
         self.connection.query_while(&query, parameters, |row| Ok(each(row.get(0)?, row.get(1)?)))
     }
 
