@@ -16,15 +16,15 @@ pub struct Copied {
     pub indexed: u64,
 }
 
-/// What a copy does.
+/// A step of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CopyStep {
-    /// It has copied this many rows of a table in this run.
+    /// This many rows of a table were copied in this run.
     Copied(&'static str, u64),
-    /// It compares a table.
+    /// A table is being compared.
     Compares(&'static str),
-    /// It has added this many transcripts to the search index.
+    /// This many transcripts were added to the search index.
     Indexed(u64),
 }
 

@@ -20,7 +20,7 @@ use crate::job::JobId;
 /// The longest wait for a transaction. A disk that hangs must not hold its callers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often changes of other processes are looked for, and how often if there are none.
+/// The interval of polls for changes of other processes, and the interval if there are no others.
 const POLL: Duration = Duration::from_secs(1);
 const ALONE_POLL: Duration = Duration::from_secs(600);
 
@@ -258,14 +258,14 @@ impl Database {
         }
     }
 
-    /// How often somebody who waits looks for changes of other processes.
+    /// The interval at which waiting callers and workers poll for changes of other processes.
     pub(crate) fn poll(&self) -> Duration {
         let has_others =
             !matches!(self.engine, Engine::Memory(_)) && !self.is_alone.load(Ordering::Relaxed);
         if has_others { POLL } else { ALONE_POLL }
     }
 
-    /// Notes that no other process uses the database, and that this one has no other threads, as a test.
+    /// Notes that this process uses the database alone, on one thread, as tests do.
     pub(crate) fn set_alone(&self) {
         self.is_alone.store(true, Ordering::Relaxed);
     }

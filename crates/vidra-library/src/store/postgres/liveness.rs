@@ -28,6 +28,9 @@ const BEAT: Duration = Duration::from_secs(1);
 /// The longest wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The longest time until a process is registered.
+const REGISTER_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The locks of this process, until it is dropped.
 ///
 /// They have a thread and a runtime of their own, so that a busy process does not seem to have ended.
@@ -52,7 +55,11 @@ impl Liveness {
         let (reply, registered) = oneshot::channel();
         let planning = Arc::clone(&plans);
         let work = async move {
-            let registered = register(&sessions, &jobs, now, &planning).await;
+            let registering = register(&sessions, &jobs, now, &planning);
+            let registered = match timeout(REGISTER_TIMEOUT, registering).await {
+                Ok(registered) => registered,
+                Err(_elapsed) => Err(unavailable(&sessions.timed_out())),
+            };
             let (registered, client) = match registered {
                 Ok((locks, client)) => (Ok(locks.number), Some((locks, client))),
                 Err(error) => (Err(error), None),

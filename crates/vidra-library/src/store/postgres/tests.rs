@@ -70,7 +70,7 @@ async fn a_full_library_stores_nothing() {
     database.write_shared(|_| Ok(())).await.unwrap();
 }
 
-/// Very many different words do not prevent that a transcript is stored, and its filters stay.
+/// A transcript with very many different words is stored, and filters find it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_is_never_too_long() {
     let Some(database) = database().await else { return };

@@ -66,7 +66,7 @@ impl Column for i64 {
     }
 
     fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
-        // Literals of statements are short.
+        // A number that is written in a statement is an `int4`.
         let is_short = row
             .columns()
             .get(index)
