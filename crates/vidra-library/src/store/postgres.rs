@@ -151,7 +151,7 @@ impl Postgres {
         limit: Duration,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let sql = format!("{READ}; SET LOCAL statement_timeout = {}", limit.as_millis());
+        let sql = format!("{READ}; {SEARCH}; SET LOCAL statement_timeout = {}", limit.as_millis());
         let begin = Begin { deadline: Some(Instant::now() + limit), ..Begin::new(sql) };
         let connecting = Arc::clone(&begin.is_connecting);
         let search = self.run(&self.searchers, begin, work);
@@ -288,6 +288,11 @@ impl Postgres {
 }
 
 const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Settings of searches. The right plan depends on how rare the words are, and a plan for all words would read whole tables.
+/// The planner does not know how long it takes to read large `tsvector` values from the table instead of from the index.
+const SEARCH: &str = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL enable_seqscan = off; \
+    SET LOCAL work_mem = '16MB'";
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ pub(super) fn create(connection: &Connection, number: i64) -> Result<()> {
     for table in ["passages", "seams", "words"] {
         connection.run_batch(&format!(
             "CREATE TABLE search_{table}_{number} (rowid bigint PRIMARY KEY, tokens tsvector NOT NULL);
-            CREATE INDEX ON search_{table}_{number} USING gin (tokens)"
+            CREATE INDEX ON search_{table}_{number} USING gin (tokens) WITH (gin_pending_list_limit = 64)"
         ))?;
     }
     connection.run_batch(&format!(

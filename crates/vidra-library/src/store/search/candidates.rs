@@ -124,7 +124,7 @@ impl Condition {
     }
 
     /// The values of the condition, after another one.
-    fn values_after(&self, first: OwnedValue) -> Vec<OwnedValue> {
+    pub(super) fn values_after(&self, first: OwnedValue) -> Vec<OwnedValue> {
         std::iter::once(first).chain(self.values.iter().cloned()).collect()
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn search(
 ) -> Result<(HitPage, Option<Cursor>)> {
     let condition = Condition::new(connection, &request.filter)?;
     let Cursor { last, offset } = Cursor::or_first(cursor, connection)?;
-    let (coverage, _) = condition.coverage(connection, last)?;
+    let (coverage, words) = condition.coverage(connection, last)?;
     let active = index::active(connection)?;
     let Some(index) = active.filter(|_| coverage.videos > 0) else {
         let page = HitPage {
@@ -78,7 +78,12 @@ pub(crate) fn search(
     };
     let reader = Reader::new(connection, index.number, last);
     let found = candidates(&reader, request, &condition)?;
-    let ranking = rank(&reader, request, &found)?;
+    // How rare a word is does not depend on the filter.
+    let words = match request.filter == LibraryFilter::default() {
+        true => words,
+        false => all_words(&reader)?,
+    };
+    let ranking = rank(&reader, request, &found, words / PASSAGE_WORDS)?;
     let texts = PageTexts::new(&reader, request);
     let end = offset.saturating_add(limit);
     let (items, has_more) = match request.group {
@@ -90,9 +95,8 @@ pub(crate) fn search(
         }
         SearchGroup::Video => {
             let videos = by_video(&ranking.moments);
-            let page = videos.iter().skip(offset).take(limit);
-            let items = page.filter_map(|it| texts.video(it).transpose());
-            let items = items.map(|it| it.map(HitItem::Video)).collect::<Result<_>>()?;
+            let page = &videos[offset.min(videos.len())..end.min(videos.len())];
+            let items = texts.videos(page)?.into_iter().map(HitItem::Video).collect();
             (items, videos.len() > end)
         }
     };
@@ -131,14 +135,19 @@ fn by_video(moments: &[Ranked]) -> Vec<Vec<Ranked>> {
     videos
 }
 
-/// Puts the moments of the tracks, which are in the order of their numbers, into the order of the request.
-fn rank(reader: &Reader, request: &TextSearch, found: &[Track]) -> Result<Ranking> {
+/// The number of words of all transcripts.
+fn all_words(reader: &Reader) -> Result<u64> {
+    let all = Condition::new(reader.connection, &LibraryFilter::default())?;
+    all.coverage(reader.connection, reader.last).map(|(_, words)| words)
+}
+
+/// Puts the moments of the tracks, which are in the order of their numbers, into the order of the request. The library has
+/// about this many passages.
+fn rank(reader: &Reader, request: &TextSearch, found: &[Track], passages: u64) -> Result<Ranking> {
     let clauses = spoken_clauses(request);
     let ordered = by_publication(found, request.sort);
     let (postings, is_approximate) = all_postings(reader, &clauses, found, &ordered)?;
-    let (_, words) = Condition::new(reader.connection, &LibraryFilter::default())?
-        .coverage(reader.connection, reader.last)?;
-    let mut scored = merge(&postings, words / PASSAGE_WORDS);
+    let mut scored = merge(&postings, passages);
     retain_found(&mut scored, &ordered);
     retain_best(&mut scored);
     let spoken: HashSet<i64> = scored.iter().map(|it| transcript_of(it.row)).collect();

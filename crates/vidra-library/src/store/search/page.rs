@@ -1,14 +1,18 @@
 //! The hits of a page, with their texts.
 
+use std::collections::HashMap;
+
 use vidra::transcript::FullTranscript;
 use vidra::{Error, Result, VideoId};
 
 use super::postings::Reader;
-use crate::passage::PassageStart;
+use crate::passage::{PassageStart, read_layout};
 use crate::search::{
     Clause, Excerpt, Hit, HitMoment, HitVideo, TextSearch, VideoHit, field_moment,
 };
-use crate::store::sql::{Connection, Row};
+use crate::store::sql::{Numbers, Row, params};
+use crate::store::transcripts::{PACKED, packed};
+use crate::transcript::PackedText;
 
 /// The most moments of a video in a list of videos.
 const BEST: usize = 3;
@@ -30,6 +34,9 @@ pub(super) fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
     }
 }
 
+/// How many transcripts one statement reads. They stay compressed until it is their turn.
+const TRANSCRIPTS: usize = 20;
+
 /// A transcript of a page, with the data of its video.
 struct Text {
     video: HitVideo,
@@ -48,42 +55,81 @@ impl<'a> PageTexts<'a> {
         Self { reader, request }
     }
 
-    /// The hits of moments, in their order. A transcript is read once, and one is in memory at a time. A damaged one has
-    /// no hits.
+    /// The hits of moments, in their order. A damaged transcript has none.
     pub(super) fn hits(&self, moments: &[Ranked]) -> Result<Vec<Hit>> {
         let mut order: Vec<usize> = (0..moments.len()).collect();
         order.sort_by_key(|at| moments[*at].transcript);
+        let of_transcripts: Vec<&[usize]> =
+            order.chunk_by(|a, b| moments[*a].transcript == moments[*b].transcript).collect();
         let mut hits: Vec<(usize, Hit)> = vec![];
-        for of_transcript in order.chunk_by(|a, b| moments[*a].transcript == moments[*b].transcript)
-        {
-            let Some(text) = self.read(moments[of_transcript[0]].transcript)? else { continue };
+        let number = |it: &&[usize]| moments[it[0]].transcript;
+        self.each_text(&of_transcripts, number, |of_transcript, text| {
             hits.extend(of_transcript.iter().filter_map(|at| {
                 let moment = moment(&text, self.request, moments[*at].passage)?;
                 Some((*at, Hit { video: text.video.clone(), moment }))
             }));
-        }
+        })?;
         hits.sort_by_key(|(at, _)| *at);
         Ok(hits.into_iter().map(|(_, hit)| hit).collect())
     }
 
-    /// A video with its best moments. `None` if its transcript is damaged.
-    pub(super) fn video(&self, moments: &[Ranked]) -> Result<Option<VideoHit>> {
-        let Some(first) = moments.first() else { return Ok(None) };
-        Ok(self.read(first.transcript)?.map(|text| VideoHit {
-            moment_count: moments.len() as u64,
-            moments: moments
-                .iter()
-                .take(BEST)
-                .filter_map(|it| moment(&text, self.request, it.passage))
-                .collect(),
-            video: text.video,
-        }))
+    /// Videos with their best moments. One with a damaged transcript is left out.
+    pub(super) fn videos(&self, videos: &[Vec<Ranked>]) -> Result<Vec<VideoHit>> {
+        let mut hits = vec![];
+        self.each_text(
+            videos,
+            |moments| moments[0].transcript,
+            |moments, text| {
+                let best = moments.iter().take(BEST);
+                hits.push(VideoHit {
+                    moment_count: moments.len() as u64,
+                    moments: best
+                        .filter_map(|it| moment(&text, self.request, it.passage))
+                        .collect(),
+                    video: text.video,
+                });
+            },
+        )?;
+        Ok(hits)
     }
 
-    fn read(&self, number: i64) -> Result<Option<Text>> {
-        let Some((transcript, layout)) = self.reader.transcript(number)? else { return Ok(None) };
-        let video = video_of(self.reader.connection, number)?;
-        Ok(video.map(|video| Text { video, transcript, layout }))
+    /// Calls `each` with every item and the text of its transcript. One text is in memory at a time.
+    fn each_text<T>(
+        &self,
+        items: &[T],
+        transcript_of: impl Fn(&T) -> i64,
+        mut each: impl FnMut(&T, Text),
+    ) -> Result<()> {
+        for items in items.chunks(TRANSCRIPTS) {
+            let mut read = self.read(items.iter().map(&transcript_of).collect())?;
+            for item in items {
+                self.reader.check_deadline()?;
+                let Some((video, packed, starts)) = read.remove(&transcript_of(item)) else {
+                    continue;
+                };
+                if let Ok(transcript) = packed.searched() {
+                    each(item, Text { video, transcript, layout: read_layout(&starts) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compressed transcripts by their numbers, with the data of their videos and the starts of their passages.
+    fn read(&self, numbers: Vec<i64>) -> Result<HashMap<i64, (HitVideo, PackedText, Vec<u8>)>> {
+        let connection = self.reader.connection;
+        let query = format!(
+            "SELECT it.number, {PACKED}, starts, {VIDEO}
+            FROM transcripts AS it JOIN search_layouts_{} AS layout ON layout.transcript = it.number
+                JOIN search_tracks AS t ON t.transcript = it.number LEFT JOIN videos ON videos.id = t.video
+            WHERE it.number IN ({})",
+            self.reader.index,
+            connection.dialect().numbers()
+        );
+        let read = connection.query_map(&query, params![Numbers(numbers)], |row| {
+            Ok((row.get("number")?, (read_video(row)?, packed(row)?, row.get("starts")?)))
+        })?;
+        Ok(read.into_iter().collect())
     }
 }
 
@@ -120,11 +166,4 @@ pub(super) fn read_video(row: &Row) -> Result<HitVideo> {
         published_at: published.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
         lang: row.get("language")?,
     })
-}
-
-fn video_of(connection: &Connection, transcript: i64) -> Result<Option<HitVideo>> {
-    let query = format!(
-        "SELECT {VIDEO} FROM search_tracks AS t LEFT JOIN videos ON videos.id = t.video WHERE t.transcript = ?"
-    );
-    connection.query_optional(&query, [transcript], read_video)
 }

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     ///
     /// [`Reason::SearchTimedOut`](vidra::Reason::SearchTimedOut) after the deadline.
-    fn check_deadline(&self) -> Result<()> {
+    pub(super) fn check_deadline(&self) -> Result<()> {
         if Instant::now() < self.deadline { Ok(()) } else { Err(search_timed_out()) }
     }
 
@@ -78,14 +78,14 @@ impl<'a> Reader<'a> {
         let words = format!("search_words_{}", self.index);
         let query = format!(
             "SELECT {TRACK} FROM {words} JOIN search_tracks AS t ON t.transcript = {words}.rowid
-            WHERE {} AND {words}.rowid <= ? AND {}",
+            WHERE {} AND {}",
             self.matches(&words),
             condition.sql
         );
         let text = expression.text(self.connection.dialect());
-        let mut values = vec![OwnedValue::from(text), OwnedValue::from(self.last)];
-        values.extend(condition.values.iter().cloned());
+        let values = condition.values_after(OwnedValue::from(text));
         let mut found = self.connection.query_map(&query, &*values, track)?;
+        found.retain(|it| it.transcript <= self.last);
         found.sort_unstable_by_key(|it| it.transcript);
         Ok(found)
     }
@@ -93,12 +93,10 @@ impl<'a> Reader<'a> {
     /// The transcripts whose rows match an expression.
     pub(super) fn transcripts(&self, expression: &Expression) -> Result<HashSet<i64>> {
         let words = format!("search_words_{}", self.index);
-        let query =
-            format!("SELECT rowid FROM {words} WHERE {} AND rowid <= ?", self.matches(&words));
+        let query = format!("SELECT rowid FROM {words} WHERE {}", self.matches(&words));
         let text = expression.text(self.connection.dialect());
-        let found =
-            self.connection.query_map(&query, params![text, self.last], |row| row.get(0))?;
-        Ok(found.into_iter().collect())
+        let found = self.connection.query_map(&query, [text], |row| row.get(0))?;
+        Ok(found.into_iter().filter(|it| *it <= self.last).collect())
     }
 
     /// The transcripts whose captions have a phrase.
@@ -112,7 +110,7 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.phrases.borrow().get(atom) {
             return Ok(known.clone());
         }
-        let rows = self.phrase(atom, None, usize::MAX)?.unwrap_or_default();
+        let rows = self.phrase(atom, None)?;
         self.phrases.borrow_mut().insert(atom.clone(), rows.clone());
         Ok(rows)
     }
@@ -152,7 +150,7 @@ impl<'a> Reader<'a> {
         let mut all = vec![];
         for track in among {
             self.check_deadline()?;
-            all.extend(self.phrase(atom, Some(track.transcript), usize::MAX)?.unwrap_or_default());
+            all.extend(self.phrase(atom, Some(track.transcript))?);
         }
         Ok(summed(all))
     }
@@ -208,32 +206,26 @@ impl<'a> Reader<'a> {
         most: usize,
         each: &mut dyn FnMut(i64, u32) -> bool,
     ) -> Result<()> {
-        let is_it = if is_prefix { "starts_with(lexeme, ?1)" } else { "lexeme = ?1" };
+        // If the query is one word, the rank by cover density is the sum of the weights of its occurrences. The sum
+        // `rowid + 0` prevents a plan that reads all rows in the order of their numbers.
         let query = format!(
-            "SELECT rowid, (SELECT CAST(sum(cardinality(positions)) AS bigint) FROM unnest(tokens) WHERE {is_it})
-            FROM search_passages_{} WHERE tokens @@ CAST(?2 AS tsquery) AND rowid < ?3 LIMIT ?4",
+            "SELECT rowid, CAST(ts_rank_cd('{{1, 1, 1, 1}}', tokens, CAST(?1 AS tsquery)) AS bigint)
+            FROM search_passages_{} WHERE tokens @@ CAST(?1 AS tsquery) AND rowid + 0 < ?2 LIMIT ?3",
             self.index
         );
         let word = Expression::Phrase { tokens: vec![token.to_owned()], is_prefix };
         let limit = i64::try_from(most.saturating_add(1)).unwrap_or(i64::MAX);
         let end = (self.last + 1) << PASSAGE_BITS;
-        let parameters = params![token, word.text(Dialect::Postgres), end, limit];
+        let parameters = params![word.text(Dialect::Postgres), end, limit];
         self.connection.query_while(&query, parameters, |row| Ok(each(row.get(0)?, row.get(1)?)))
     }
 
-    /// The passages in which an atom begins, of one transcript or of all. `None` if there are more than `most`.
-    fn phrase(
-        &self,
-        atom: &Atom,
-        transcript: Option<i64>,
-        most: usize,
-    ) -> Result<Option<Postings>> {
-        let inside = self.rows("passages", &expression::phrase(atom), transcript, most)?;
-        let Some(mut rows) = inside else { return Ok(None) };
+    /// The passages in which an atom begins, of one transcript or of all.
+    fn phrase(&self, atom: &Atom, transcript: Option<i64>) -> Result<Postings> {
+        let mut rows = self.rows("passages", &expression::phrase(atom), transcript)?;
         if atom.is_phrase() {
             let (across, is_certain) = expression::across_seam(atom);
-            let across = self.rows("seams", &across, transcript, most)?;
-            let Some(mut across) = across else { return Ok(None) };
+            let mut across = self.rows("seams", &across, transcript)?;
             if !is_certain {
                 across.retain(|row| rows.binary_search(row).is_err());
                 across = self.verified(atom, across)?;
@@ -243,32 +235,31 @@ impl<'a> Reader<'a> {
         let mut rows: Postings = rows.into_iter().map(|row| (row, 1)).collect();
         rows.sort_unstable();
         rows.dedup();
-        Ok(Some(rows))
+        Ok(rows)
     }
 
-    /// The rows of a table that match, in ascending order. `None` if there are more than `most`.
+    /// The rows of a table that match, of one transcript or of all, in ascending order.
     fn rows(
         &self,
         table: &str,
         expression: &Expression,
         transcript: Option<i64>,
-        most: usize,
-    ) -> Result<Option<Vec<i64>>> {
+    ) -> Result<Vec<i64>> {
         let table = format!("search_{table}_{}", self.index);
-        let query = format!(
-            "SELECT rowid FROM {table} WHERE {} AND rowid BETWEEN ? AND ?",
-            self.matches(&table)
-        );
-        let first = transcript.map_or(0, |it| it << PASSAGE_BITS);
-        let last = ((transcript.unwrap_or(self.last) + 1) << PASSAGE_BITS) - 1;
+        let query = format!("SELECT rowid FROM {table} WHERE {}", self.matches(&table));
         let text = expression.text(self.connection.dialect());
-        let mut found = vec![];
-        self.connection.query_while(&query, params![text, first, last], |row| {
-            found.push(row.get(0)?);
-            Ok(found.len() <= most)
-        })?;
+        let row = |row: &Row| row.get::<_, i64>(0);
+        let mut found = match transcript {
+            None => self.connection.query_map(&query, [text], row)?,
+            Some(number) => {
+                let (first, end) = (number << PASSAGE_BITS, (number + 1) << PASSAGE_BITS);
+                let query = format!("{query} AND rowid >= ? AND rowid < ?");
+                self.connection.query_map(&query, params![text, first, end], row)?
+            }
+        };
+        found.retain(|row| transcript_of(*row) <= self.last);
         found.sort_unstable();
-        Ok((found.len() <= most).then_some(found))
+        Ok(found)
     }
 
     /// Those of the rows whose text has the atom.
