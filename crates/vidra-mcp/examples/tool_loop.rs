@@ -13,7 +13,7 @@ use std::error::Error;
 
 use serde_json::{Value, json};
 use vidra::{ApiKey, InProcess, Network, Transport, Vidra};
-use vidra_mcp::{Call, Format};
+use vidra_mcp::{Call, Format, ToolList};
 
 /// A model that needs more turns than this is lost.
 const MOST_TURNS: usize = 10;
@@ -62,8 +62,9 @@ async fn run(vidra: &Vidra, function: &Value) -> String {
 /// The model's next message.
 async fn answer(messages: &[Value]) -> Result<Value, Box<dyn Error>> {
     let Ok(base) = var("OPENAI_BASE_URL") else { return Ok(scripted(messages)) };
-    let body =
-        json!({"model": var("MODEL")?, "messages": messages, "tools": Format::OpenAi.list()});
+    // Without a library only these tools work.
+    let tools = Format::OpenAi.list(ToolList::Short, false);
+    let body = json!({"model": var("MODEL")?, "messages": messages, "tools": tools});
     let request = http::Request::post(format!("{}/chat/completions", base.trim_end_matches('/')))
         .header("authorization", format!("Bearer {}", var("OPENAI_API_KEY").unwrap_or_default()))
         .header("content-type", "application/json")
@@ -84,7 +85,7 @@ fn scripted(messages: &[Value]) -> Value {
             let question = content(question);
             let video = question.split_whitespace().next_back().unwrap_or_default();
             let arguments = json!({"video": video.trim_end_matches('?')}).to_string();
-            let function = json!({"name": "transcribe_video", "arguments": arguments});
+            let function = json!({"name": "get_transcript", "arguments": arguments});
             let call = json!({"id": "call_1", "type": "function", "function": function});
             json!({"role": "assistant", "tool_calls": [call]})
         }

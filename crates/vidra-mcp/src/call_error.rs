@@ -51,7 +51,10 @@ impl CallError {
         match self {
             Self::UnknownTool(name) => format!("There is no tool named {name}."),
             Self::BadArguments(faults) => {
-                format!("The arguments are not valid: {}", faults.join("; "))
+                format!(
+                    "The arguments are not valid, and nothing was fetched:\n- {}",
+                    faults.join("\n- ")
+                )
             }
             Self::Failed(error) => failure(error),
         }
@@ -120,7 +123,7 @@ fn advice(reason: Reason) -> &'static str {
         }
         Reason::CaptionsDisabled => {
             return "this video has no captions and therefore no transcript; the description may \
-                    help (get_video).";
+                    help (get_videos).";
         }
         Reason::TranslationLimited => {
             return "call again without translate, and translate yourself.";
@@ -144,13 +147,13 @@ fn advice(reason: Reason) -> &'static str {
             "YouTube does not show this to the public; tell the user. The same call will fail again."
         }
         ErrorKind::QuotaExhausted => {
-            "the day's quota is used up; transcripts of single videos and get_feed by id need none and \
-             still work."
+            "the day's quota is used up; get_transcript and search_library need none and still work, and so does a job, \
+             which waits for the next day."
         }
         ErrorKind::RateLimited => "wait, and request less at a time.",
         ErrorKind::UpstreamKey => {
-            "the operator of vidra has to set a YouTube API key; until then only transcribe_video, \
-             batch_transcribe, get_caption_tracks and get_feed by id work."
+            "the operator of vidra has to set a YouTube API key; until then only get_transcript, search_library and \
+             search_transcripts for single videos work."
         }
         ErrorKind::Upstream => "YouTube answered with an error; a retry in a minute may help.",
         ErrorKind::Unreachable => "YouTube cannot be reached; a retry in a minute may help.",
@@ -158,7 +161,7 @@ fn advice(reason: Reason) -> &'static str {
             "YouTube takes this machine for a bot, and an immediate retry makes it worse. The \
              operator of vidra can set a proxy."
         }
-        ErrorKind::Timeout => "retry, or request less at a time.",
+        ErrorKind::Timeout => "retry, or request less at a time; start_job does long work.",
         ErrorKind::Unavailable => "wait a little, then retry.",
         ErrorKind::Internal => "this is a bug in vidra; the same call will likely fail again.",
     }

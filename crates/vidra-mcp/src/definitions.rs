@@ -7,7 +7,7 @@ use schemars::Schema;
 use schemars::transform::{RecursiveTransform, Transform};
 use serde_json::{Value, json};
 
-use crate::tools::{Tool, tools};
+use crate::tools::{Tool, ToolList};
 
 /// The vendor whose format the list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// The list of tools.
-    pub fn list(self) -> Value {
-        let each = tools().iter().map(|tool| {
+    /// The tools of a list, for a caller with or without a library.
+    pub fn list(self, list: ToolList, has_library: bool) -> Value {
+        let each = list.tools(has_library).map(|tool| {
             let (name, description) = (tool.name, tool.description);
             let input = &*tool.input_schema;
             match self {
@@ -52,12 +52,12 @@ impl Format {
     }
 }
 
-/// The MCP definition of a tool. All tools only read, and access the outside world.
+/// The MCP definition of a tool. Tools access the outside world, and destroy nothing.
 pub(crate) fn mcp_tool(tool: &Tool) -> rmcp::model::Tool {
     let annotations = ToolAnnotations::with_title(tool.title)
-        .read_only(true)
+        .read_only(!tool.is_action())
         .destructive(false)
-        .idempotent(true)
+        .idempotent(!tool.is_action())
         .open_world(true);
     rmcp::model::Tool::new(tool.name, tool.description, Arc::clone(&tool.input_schema))
         .with_title(tool.title)

@@ -27,11 +27,12 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use rmcp::transport::streamable_http_server::{
     SessionManager, StreamableHttpServerConfig, StreamableHttpService,
 };
-use vidra::Vidra;
+use vidra::{Error, Reason, Vidra};
 
-use crate::server::Server;
 #[cfg(doc)]
-use crate::tools::BatchLimit;
+use crate::call::BatchLimit;
+use crate::server::Server;
+use crate::tools::ToolList;
 
 /// The limits of concurrent sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,7 @@ pub struct HttpService<C> {
     vidra: Vidra,
     config: StreamableHttpServerConfig,
     sessions: Arc<Sessions<C>>,
+    list: ToolList,
 }
 
 /// A session was rejected because of a limit.
@@ -81,7 +83,7 @@ pub enum TooManySessions {
 impl<C: Caller> HttpService<C> {
     /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
     /// which it is billed; `vidra` answers all others. It may also carry [`BatchLimit`],
-    /// [`OnFailure`](crate::OnFailure) and the [`Caller`].
+    /// [`OnFailure`](crate::OnFailure), a `Result` of [`CallerLibrary`](crate::CallerLibrary) and the [`Caller`].
     ///
     /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
     /// one knows its names. Bodies of more than `most_body` bytes are rejected.
@@ -90,7 +92,13 @@ impl<C: Caller> HttpService<C> {
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(most_body);
-        Self { vidra, config, sessions: Arc::new(Sessions::new(limits)) }
+        Self { vidra, config, sessions: Arc::new(Sessions::new(limits)), list: ToolList::Short }
+    }
+
+    /// Sets the list of tools.
+    #[must_use]
+    pub fn with_list(self, list: ToolList) -> Self {
+        Self { list, ..self }
     }
 
     /// Answers a request.
@@ -119,7 +127,8 @@ impl<C: Caller> HttpService<C> {
         let sessions = Arc::clone(&self.sessions);
         let manager = Arc::new(RequestSessions { sessions, caller, rejected: OnceLock::new() });
         let vidra = self.vidra.clone();
-        let server = move || Ok(Server::new(vidra.clone()));
+        let (list, off) = (self.list, Error::new(Reason::LibraryOff, "There is no library"));
+        let server = move || Ok(Server::new(vidra.clone(), Err(off.clone()), list));
         let service = StreamableHttpService::new(server, Arc::clone(&manager), self.config.clone());
         let response = service.handle(request).await;
         manager.rejected.get().map_or(Ok(response), |why| Err(*why))

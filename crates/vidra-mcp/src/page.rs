@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::call_error::CallError;
 use crate::params::{Cursor, MaxChars};
 
-/// Items with their lines of text, up to a limit of characters. The limit holds for the text and for the
-/// data, because a client may pass either to a model.
+/// Items with their lines of text, up to a limit of characters. The limit is that of the text, which a model reads; the
+/// structured data of the same items is longer.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) lines: Vec<String>,
@@ -16,10 +16,10 @@ pub(crate) struct Page<T> {
     is_begun: bool,
 }
 
-/// Characters reserved for everything around the items: marks, cursor, names of fields, an error.
+/// Characters reserved for everything around the items: summary, marks, cursor, an error.
 const FRAME: usize = 800;
 
-impl<T: Serialize> Page<T> {
+impl<T> Page<T> {
     /// An empty page of `max_chars` characters, of which `used` are taken already.
     pub(crate) fn new(max_chars: usize, used: usize) -> Self {
         let left = max_chars.saturating_sub(FRAME + used);
@@ -44,7 +44,7 @@ impl<T: Serialize> Page<T> {
     /// Adds an item if it fits. Always adds the first one: its texts are limited, and an empty page would
     /// make no progress.
     pub(crate) fn add(&mut self, item: T, line: String) -> bool {
-        let size = line.chars().count().max(json_chars(&item)) + 1;
+        let size = line.chars().count() + 1;
         if !self.take(size) {
             return false;
         }

@@ -10,6 +10,9 @@ use vidra::{
     ChannelRef, DateRange, Error, Include, LanguageCode, Languages, PlaylistId, Reason, SearchKind,
     SearchLength, SearchLive, SearchOrder, SearchQuery, Seconds, VideoId,
 };
+use vidra_library::{
+    CollectionName, JobId, JobSource, Period, SearchFields, SearchGroup, SearchSort, TextQuery,
+};
 
 use crate::call_error::{CallError, described};
 
@@ -24,6 +27,12 @@ pub(crate) struct Whole<const MIN: u64, const MAX: u64, const DEFAULT: u64>(u64)
 
 /// The limit of an answer, in characters.
 pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
+
+/// Seconds of text around a moment.
+pub(crate) type ContextSeconds = Whole<0, 300, 10>;
+
+/// The size of a chunk of a transcript. Each unit has bounds of its own.
+pub(crate) type ChunkSize = Whole<1, 10_000, 512>;
 
 /// A position in a playlist, counted from 1.
 pub(crate) type Position = Whole<1, 1_000_000, 1>;
@@ -110,10 +119,25 @@ texts! {
     RegionArg(String) by region, 2 to 2, like ["DE"];
     /// A category of videos.
     CategoryArg(String) by category, 1 to 9, like ["10"];
+    /// A search in transcripts.
+    TextQueryArg(TextQuery) by text_query, 1 to 500, like ["\"machine learning\" -music"];
+    /// A collection.
+    CollectionArg(CollectionName) by CollectionName::parse, 1 to 64, like ["news"];
+    /// A job.
+    JobArg(JobId) by JobId::parse, 1 to 64, like ["0f8fad5bd9cb469fa16570867728950e"];
+    /// The name of a job.
+    JobName(String) by words, 1 to 100, like ["Lectures"];
+    /// A video, a playlist or a channel.
+    SourceArg(JobSource) by JobSource::parse, 1 to LONGEST_ID, like ["@GoogleDevelopers"];
 }
 
 fn words(text: &str) -> vidra::Result<String> {
     checked(text, !text.is_empty(), "expected some words")
+}
+
+fn text_query(text: &str) -> vidra::Result<TextQuery> {
+    // The detail names a parameter of the REST interface.
+    TextQuery::parse(text).map_err(|error| Error::new(Reason::InvalidInput, error.message()))
 }
 
 fn since(text: &str) -> vidra::Result<DateRange> {
@@ -157,7 +181,7 @@ macro_rules! choices {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
         #[serde(try_from = "String")]
-        #[schemars(with = "String", extend("enum" = names(<$inner>::ALL)))]
+        #[schemars(with = "String", extend("enum" = names(<$inner>::ALL.as_ref())))]
         pub(crate) struct $name(pub(crate) $inner);
 
         impl TryFrom<String> for $name {
@@ -166,7 +190,7 @@ macro_rules! choices {
             fn try_from(text: String) -> Result<Self, String> {
                 let known = <$inner>::ALL.iter().find(|(word, _)| *word == text);
                 known.map(|(_, value)| Self(*value)).ok_or_else(|| {
-                    format!("expected one of: {}", names(<$inner>::ALL).join(", "))
+                    format!("expected one of: {}", names(<$inner>::ALL.as_ref()).join(", "))
                 })
             }
         }
@@ -184,6 +208,14 @@ choices! {
     LiveArg(SearchLive);
     /// A member of videos that is absent unless it is requested.
     IncludeArg(Include);
+    /// The order of hits.
+    SortArg(SearchSort);
+    /// What an item of a result is.
+    GroupArg(SearchGroup);
+    /// The length of a period.
+    PeriodArg(Period);
+    /// A text that a search reads.
+    FieldArg(SearchFields);
 }
 
 fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
@@ -206,6 +238,41 @@ impl IncludeArgs {
     /// The requested members; none if the argument is not given.
     pub(crate) fn members(given: Option<Self>) -> Include {
         given.map_or_else(Include::default, |Self(members)| members)
+    }
+}
+
+/// The texts that a search reads.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<FieldArg>")]
+#[schemars(with = "Vec<FieldArg>", extend("maxItems" = SearchFields::ALL.len()))]
+pub(crate) struct FieldArgs(pub(crate) SearchFields);
+
+impl TryFrom<Vec<FieldArg>> for FieldArgs {
+    type Error = String;
+
+    fn try_from(all: Vec<FieldArg>) -> Result<Self, String> {
+        let fields = all.into_iter().map(|FieldArg(field)| field);
+        fields.reduce(SearchFields::and).map(Self).ok_or_else(|| "the list is empty".to_owned())
+    }
+}
+
+/// From 1 to [`MOST_SOURCES`] sources of a job.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<SourceArg>")]
+#[schemars(with = "Vec<SourceArg>", extend("minItems" = 1, "maxItems" = MOST_SOURCES))]
+pub(crate) struct SourceArgs(pub(crate) Vec<JobSource>);
+
+/// The most sources of a job.
+const MOST_SOURCES: usize = 500;
+
+impl TryFrom<Vec<SourceArg>> for SourceArgs {
+    type Error = String;
+
+    fn try_from(sources: Vec<SourceArg>) -> Result<Self, String> {
+        match sources.len() {
+            1..=MOST_SOURCES => Ok(Self(sources.into_iter().map(|SourceArg(it)| it).collect())),
+            count => Err(format!("{count} sources, and 1 to {MOST_SOURCES} are possible")),
+        }
     }
 }
 

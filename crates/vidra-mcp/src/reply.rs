@@ -59,6 +59,12 @@ impl<T: Serialize> ToolOutput<T> {
         Self { head: head.into(), body, next: None, found }
     }
 
+    /// The same text with other data.
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> ToolOutput<U> {
+        let Self { head, body, next, found } = self;
+        ToolOutput { head, body, next, found: change(found) }
+    }
+
     /// Writes the text and the structured content.
     pub(crate) fn into_reply(self) -> Result<Reply, CallError> {
         let Self { head, body, next, found } = self;

@@ -17,6 +17,26 @@ pub(crate) fn schema<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     schema.to_value().as_object().cloned().unwrap_or_default()
 }
 
+/// A schema of arguments as models see it. Bounds and examples are left out, because every token counts and a fault names
+/// them.
+pub(crate) fn short(mut schema: Map<String, Value>) -> Map<String, Value> {
+    shorten(&mut schema);
+    schema
+}
+
+fn shorten(schema: &mut Map<String, Value>) {
+    const KEPT: [&str; 6] = ["type", "description", "enum", "items", "properties", "required"];
+    schema.retain(|keyword, _| KEPT.contains(&keyword.as_str()));
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().filter_map(Value::as_object_mut).for_each(shorten);
+    }
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        shorten(items);
+        // It says the same as that of the list.
+        items.remove("description");
+    }
+}
+
 /// Removes what is of no use to callers: names of Rust types, sizes of Rust numbers, and `null` as an
 /// alternative to an absent member.
 fn tidy(schema: &mut Schema) {
@@ -26,7 +46,7 @@ fn tidy(schema: &mut Schema) {
         fields.remove("default");
     }
     if let Some(format) = fields.get("format").and_then(Value::as_str)
-        && format.trim_start_matches('u').starts_with("int")
+        && ["int", "uint", "double"].iter().any(|it| format.starts_with(it))
     {
         fields.remove("format");
     }

@@ -3,113 +3,32 @@
 mod channel;
 mod comment;
 mod feed;
+mod hits;
 mod included;
+mod job;
+mod library;
 mod list;
 mod playlist;
 mod search;
+mod search_transcripts;
 mod transcript;
 mod video;
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
-use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use schemars::generate::Contract;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::timeout;
-use vidra::{Error, Reason, Vidra};
+use tokio::time::timeout_at;
 
+use crate::arguments;
+use crate::call::{Call, timed_out};
 use crate::call_error::CallError;
 use crate::reply::{Reply, StructuredContent, ToolOutput};
-use crate::schema::schema;
-
-/// The context of a call: who answers it, and the limits of its caller.
-#[derive(Clone, Copy)]
-pub struct Call<'a> {
-    vidra: &'a Vidra,
-    progress: Option<&'a ProgressSender>,
-    batch_limit: Option<&'a BatchLimit>,
-}
-
-/// The limit of concurrent playlist transcriptions of one caller.
-#[derive(Clone)]
-pub struct BatchLimit(Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>);
-
-impl BatchLimit {
-    /// `take` returns a permit for one more playlist, which is released on drop, or `None` when the caller
-    /// has reached its limit.
-    pub fn new(take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(take))
-    }
-}
-
-/// Receives the progress of a long call: a few dozen messages, and a few per minute while it waits.
-pub type ProgressSender = UnboundedSender<Progress>;
-
-/// The longest time between two progress messages.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(15);
-
-/// The progress of a long call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// The number of videos that are done.
-    pub done: u64,
-    /// The number of all videos, if it is known.
-    pub total: Option<u64>,
-    /// The last step, or the one in progress. It contains no text of third parties.
-    pub what: String,
-}
-
-impl<'a> Call<'a> {
-    /// A call that `vidra` answers and that is billed to this handle.
-    pub fn new(vidra: &'a Vidra) -> Self {
-        Self { vidra, progress: None, batch_limit: None }
-    }
-
-    /// Limits how many playlists the caller transcribes at once.
-    pub fn within(self, limit: &'a BatchLimit) -> Self {
-        Self { batch_limit: Some(limit), ..self }
-    }
-
-    /// Sends the progress of the call to `progress`.
-    pub fn with_progress(self, progress: &'a ProgressSender) -> Self {
-        Self { progress: Some(progress), ..self }
-    }
-
-    /// A permit for one playlist, to be held until it is transcribed.
-    fn batch_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
-        let Some(BatchLimit(take)) = self.batch_limit else { return Ok(None) };
-        let message = "Too many playlists are being transcribed for you already";
-        take().map(Some).ok_or_else(|| Error::new(Reason::TooManyBatches, message))
-    }
-
-    /// Reports progress, if the caller requested it.
-    fn report(&self, done: u64, total: Option<u64>, what: impl Into<String>) {
-        if let Some(progress) = self.progress {
-            // A receiver that is gone needs no progress.
-            let _ = progress.send(Progress { done, total, what: what.into() });
-        }
-    }
-
-    /// The next item of a stream. Reports progress while none arrives, because many clients abandon a call
-    /// after a minute of silence.
-    async fn next<S>(&self, from: &mut S, done: u64, total: Option<u64>) -> Option<S::Item>
-    where
-        S: Stream + Unpin,
-    {
-        loop {
-            match timeout(PROGRESS_INTERVAL, from.next()).await {
-                Ok(next) => return next,
-                Err(_) => self.report(done, total, "still at work"),
-            }
-        }
-    }
-}
+use crate::schema::{schema, short};
 
 /// A tool, defined by its input.
 trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {
@@ -119,6 +38,8 @@ trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {
     const TITLE: &'static str;
     /// The purpose of the tool and when to use it, for models.
     const DESCRIPTION: &'static str;
+    /// Whether it is offered or only callable.
+    const OFFER: Offer;
     /// The structured data that it returns.
     type Output: Serialize + JsonSchema + 'static;
 
@@ -130,6 +51,17 @@ type ToolResult<T> = Result<ToolOutput<T>, CallError>;
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallError>> + Send + 'a>>;
 
+/// When a tool is in the list of tools. Every tool can be called, listed or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// Always.
+    Always,
+    /// If the caller may use the library.
+    WithLibrary,
+    /// Only in the list of all tools: a tool of the short list does the same.
+    OnRequest,
+}
+
 /// The definition of a tool.
 pub struct Tool {
     /// The name by which models call the tool.
@@ -138,68 +70,70 @@ pub struct Tool {
     pub title: &'static str,
     /// The purpose of the tool and when to use it, for models.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
+    /// When it is in the list of tools.
+    pub offer: Offer,
+    /// The JSON Schema of its arguments, as models see it.
     pub input_schema: Arc<Map<String, Value>>,
     /// The JSON Schema of its structured output.
     pub output_schema: Arc<Map<String, Value>>,
-    run: for<'a> fn(&'a Call<'a>, Value) -> Running<'a>,
+    /// The JSON Schema of its arguments with bounds and examples, which faults name.
+    full_schema: Map<String, Value>,
+    run: for<'a> fn(&'a Call<'a>, Value, &'a Map<String, Value>) -> Running<'a>,
 }
 
 impl Tool {
     fn new<T: ToolInput>() -> Self {
+        let full_schema = schema::<T>(Contract::Deserialize);
         Self {
             name: T::NAME,
             title: T::TITLE,
             description: T::DESCRIPTION,
-            input_schema: Arc::new(schema::<T>(Contract::Deserialize)),
+            offer: T::OFFER,
+            input_schema: Arc::new(short(full_schema.clone())),
             output_schema: Arc::new(schema::<StructuredContent<T::Output>>(Contract::Serialize)),
-            run: |call, arguments| Box::pin(parse_and_run::<T>(call, arguments)),
+            full_schema,
+            run: |call, arguments, schema| Box::pin(parse_and_run::<T>(call, arguments, schema)),
         }
+    }
+
+    /// Whether it starts work that lasts. All other tools only read.
+    pub fn is_action(&self) -> bool {
+        self.name == job::START_JOB
     }
 }
 
 /// Parses the arguments, runs the tool and writes its output.
 async fn parse_and_run<T: ToolInput>(
     call: &Call<'_>,
-    mut arguments: Value,
+    arguments: Value,
+    schema: &Map<String, Value>,
 ) -> Result<Reply, CallError> {
-    if arguments.is_null() {
-        arguments = Value::Object(Map::new());
-    }
-    remove_nulls(&mut arguments);
-    let input: T = serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        CallError::bad(match path.as_str() {
-            "." => error.inner().to_string(),
-            path => format!("{path}: {}", error.inner()),
-        })
-    })?;
-    input.run(call).await?.into_reply()
+    let input: T = arguments::parse(arguments, schema)?;
+    let output = timeout_at(call.deadline(), input.run(call)).await;
+    output.unwrap_or_else(|_| Err(timed_out().into()))?.into_reply()
 }
 
-/// Removes members that are `null`: some models send it for arguments that they leave out.
-fn remove_nulls(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.retain(|_, value| !value.is_null());
-        fields.values_mut().for_each(remove_nulls);
-    }
-}
-
-static TOOLS: LazyLock<[Tool; 19]> = LazyLock::new(|| {
+static TOOLS: LazyLock<[Tool; 25]> = LazyLock::new(|| {
     [
-        Tool::new::<video::GetVideo>(),
-        Tool::new::<video::GetVideos>(),
+        Tool::new::<search_transcripts::SearchTranscripts>(),
+        Tool::new::<library::SearchLibrary>(),
         Tool::new::<search::SearchYoutube>(),
-        Tool::new::<video::GetPopularVideos>(),
+        Tool::new::<video::GetVideos>(),
+        Tool::new::<transcript::GetTranscript>(),
         Tool::new::<channel::GetChannel>(),
+        Tool::new::<playlist::GetPlaylist>(),
+        Tool::new::<comment::GetComments>(),
+        Tool::new::<library::GetTrends>(),
+        Tool::new::<job::StartJob>(),
+        Tool::new::<job::GetJob>(),
+        Tool::new::<video::GetVideo>(),
+        Tool::new::<video::GetPopularVideos>(),
         Tool::new::<channel::GetChannelVideos>(),
         Tool::new::<channel::GetChannelPlaylists>(),
         Tool::new::<feed::GetFeed>(),
-        Tool::new::<playlist::GetPlaylist>(),
         Tool::new::<playlist::GetPlaylistInfo>(),
         Tool::new::<playlist::GetPlaylistVideos>(),
         Tool::new::<playlist::QueryPlaylist>(),
-        Tool::new::<comment::GetComments>(),
         Tool::new::<comment::GetTopComments>(),
         Tool::new::<comment::SearchComments>(),
         Tool::new::<transcript::GetCaptionTracks>(),
@@ -209,9 +143,30 @@ static TOOLS: LazyLock<[Tool; 19]> = LazyLock::new(|| {
     ]
 });
 
-/// All tools. They only read, are idempotent, and access the outside world.
+/// All tools.
 pub fn tools() -> &'static [Tool] {
     &*TOOLS
+}
+
+/// The tools of a list. A short list is better for models: each tool costs tokens, and similar tools are confused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolList {
+    /// The tools that a model needs.
+    #[default]
+    Short,
+    /// Also those that only differ in form.
+    All,
+}
+
+impl ToolList {
+    /// The tools for a caller.
+    pub fn tools(self, has_library: bool) -> impl Iterator<Item = &'static Tool> {
+        tools().iter().filter(move |tool| match tool.offer {
+            Offer::Always => true,
+            Offer::WithLibrary => has_library,
+            Offer::OnRequest => self == Self::All,
+        })
+    }
 }
 
 /// The tool with this name.
@@ -219,8 +174,9 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
     tools().iter().find(|tool| tool.name == name)
 }
 
-/// Runs the tool of this name with a JSON object of arguments. Dropping the future cancels the call.
+/// Runs the tool of this name with a JSON object of arguments. Dropping the future cancels the call. It ends within 45
+/// seconds.
 pub async fn call(name: &str, arguments: Value, call: &Call<'_>) -> Result<Reply, CallError> {
     let tool = tool(name).ok_or_else(|| CallError::UnknownTool(name.to_owned()))?;
-    (tool.run)(call, arguments).await
+    (tool.run)(call, arguments, &tool.full_schema).await
 }

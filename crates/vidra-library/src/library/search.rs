@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use vidra::{ChannelId, Error, Handle, Reason, Result};
+use vidra::{ChannelId, ChannelRef, Error, Reason, Result, Vidra};
 
 use super::Library;
 use super::cursor::{read_cursor, write_cursor};
@@ -96,21 +96,31 @@ impl Library {
         Ok((videos, next.map(|it| written(&list, it))))
     }
 
-    /// The id of a channel whose handle is a source of a collection, of this owner if there is one. `None` if no
-    /// collection has it.
+    /// The id of a channel. The library knows the handles that are sources of collections, of this owner if there is one;
+    /// for others `vidra` pays 1 unit.
     ///
     /// # Errors
     ///
-    /// [`Reason::LibraryUnavailable`].
-    pub async fn known_channel(
+    /// [`Reason::LibraryUnavailable`], and those of [`Vidra::channel`].
+    pub async fn channel_id(
         &self,
-        handle: &Handle,
+        vidra: &Vidra,
+        channel: &ChannelRef,
         owner: Option<&str>,
-    ) -> Result<Option<ChannelId>> {
-        let (handle, owner) = (handle.to_string(), owner.map(str::to_owned));
-        let known = move |it: &_| collections::known_channel(it, &handle, owner.as_deref());
-        let id = self.database().read(known).await?;
-        Ok(id.and_then(|id| ChannelId::parse(&id).ok()))
+    ) -> Result<ChannelId> {
+        let known = match channel {
+            ChannelRef::Id(id) => return Ok(id.clone()),
+            ChannelRef::Handle(handle) => {
+                let (handle, owner) = (handle.to_string(), owner.map(str::to_owned));
+                let known = move |it: &_| collections::known_channel(it, &handle, owner.as_deref());
+                self.database().read(known).await?
+            }
+            _ => None,
+        };
+        match known.and_then(|id| ChannelId::parse(&id).ok()) {
+            Some(id) => Ok(id),
+            None => ChannelId::parse(&vidra.channel(channel).await?.id),
+        }
     }
 
     async fn run_search<T: Send + 'static>(

@@ -1,27 +1,44 @@
 //! `get_channel`, `get_channel_videos`, `get_channel_playlists`.
 
+use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{Channel, ChannelVideo, FoundPlaylist, PlaylistInfo, format};
+use vidra::{Channel, ChannelVideo, FoundPlaylist, PlaylistInfo, Video, format};
 
 use super::list::ListPage;
-use super::playlist::playlist_url;
-use super::video::{SHORT, day, hidden, text_of, video_url, withheld};
-use super::{Call, ToolInput, ToolResult};
+use super::video::{SHORT, VIDEO_LINKS, day, hidden, text_of, withheld};
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::page::{clip, one_line};
-use crate::params::{ChannelArg, Cursor, MaxChars, Whole};
+use crate::params::{ChannelArg, Cursor, MaxChars, SinceArg, UntilArg, Whole, date_range};
 use crate::reply::ToolOutput;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetChannel {
-    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    /// Id, @handle or URL
     channel: ChannelArg,
+    /// How many of the newest uploads, 0 to 500; 10 if not given
+    #[serde(default)]
+    uploads: Whole<0, 500, 10>,
+    /// Only uploads of this date or later
+    since: Option<SinceArg>,
+    until: Option<UntilArg>,
+    /// Length limit of the answer
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// nextCursor of the last answer
+    cursor: Option<Cursor>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct OneChannel {
+#[serde(rename_all = "camelCase")]
+pub(super) struct ChannelPage {
     channel: ChannelFacts,
+    /// Newest first.
+    uploads: Vec<Upload>,
+    /// Why there are fewer uploads than requested, and what to do. Absent if nothing failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_off: Option<String>,
 }
 
 /// A channel.
@@ -29,7 +46,6 @@ pub(super) struct OneChannel {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelFacts {
     id: String,
-    url: String,
     name: String,
     /// The handle, with its @.
     username: String,
@@ -50,7 +66,6 @@ pub(super) struct ChannelFacts {
 impl From<Channel> for ChannelFacts {
     fn from(channel: Channel) -> Self {
         Self {
-            url: format!("https://www.youtube.com/channel/{}", channel.id),
             id: channel.id,
             name: channel.name,
             username: channel.username,
@@ -64,34 +79,59 @@ impl From<Channel> for ChannelFacts {
     }
 }
 
+impl ChannelFacts {
+    fn text(&self) -> String {
+        let Self { id, subscribers, total_views, video_count, .. } = self;
+        let (name, username) = (one_line(&self.name), one_line(&self.username));
+        let country = self.country.as_ref().map(|code| format!(" · {code}")).unwrap_or_default();
+        format!(
+            "{id} {name} ({username}){country} · {subscribers} subscribers · {total_views} views · {video_count} videos{} · playlist of all uploads: {}",
+            withheld(&self.hidden),
+            self.uploads_playlist_id,
+        )
+    }
+}
+
 impl ToolInput for GetChannel {
     const NAME: &'static str = "get_channel";
-    const TITLE: &'static str = "Get a channel";
-    const DESCRIPTION: &'static str = "Name, handle, country and counts of subscribers, views and videos of a \
-        YouTube channel, and the id of the playlist of all its uploads. Costs 1 quota unit, more by a \
-        custom name.";
-    type Output = OneChannel;
+    const TITLE: &'static str = "Get a channel and its uploads";
+    const DESCRIPTION: &'static str = "A YouTube channel with its counts and its newest uploads.";
+    const OFFER: Offer = Offer::Always;
+    type Output = ChannelPage;
 
-    async fn run(self, call: &Call<'_>) -> ToolResult<OneChannel> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<ChannelPage> {
+        let dates = date_range(self.since, self.until)?;
         let channel = ChannelFacts::from(call.vidra.channel(&self.channel.0).await?);
-        let ChannelFacts { url, subscribers, total_views, video_count, .. } = &channel;
-        let (name, username) = (one_line(&channel.name), one_line(&channel.username));
-        let country = channel.country.as_ref().map(|code| format!(" · {code}")).unwrap_or_default();
-        let body = format!(
-            "{name} ({username}) {url}{country}\n{subscribers} subscribers · {total_views} views · {video_count} videos{}\nuploads: {}",
-            withheld(&channel.hidden),
-            channel.uploads_playlist_id,
-        );
-        Ok(ToolOutput::complete("One channel.", body, OneChannel { channel }))
+        let limit = self.uploads.count();
+        let uploads = match limit {
+            0 => stream::empty().left_stream(),
+            _ => call.vidra.uploads(&self.channel.0, dates).right_stream(),
+        };
+        let write = |video| {
+            let upload = Upload::from(video);
+            let line = upload.line();
+            [(upload, line)]
+        };
+        let range = (self.cursor, self.max_chars);
+        let list = ListPage::read(call, uploads, limit, range, write).await?;
+        let head = match limit {
+            0 => "One channel.".to_owned(),
+            _ => format!("One channel, and {} {VIDEO_LINKS}", list.head("uploads")),
+        };
+        let body = format!("{}\n\n{}", channel.text(), list.page.body());
+        let next = list.page.next;
+        let (uploads, broken_off) = (list.page.items, list.broken_off);
+        let found = ChannelPage { channel, uploads, broken_off };
+        Ok(ToolOutput { head, body: body.trim_end().to_owned(), next, found })
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetChannelVideos {
-    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    /// Id, @handle or URL
     channel: ChannelArg,
-    /// The number of uploads.
+    /// Number of uploads
     #[serde(default)]
     limit: Whole<1, 50, 5>,
 }
@@ -102,19 +142,18 @@ pub(super) struct Uploads {
     videos: Vec<Upload>,
 }
 
-/// A recent upload.
+/// An upload of a channel.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Upload {
     id: String,
-    url: String,
     title: String,
     views: u64,
     likes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comments: Option<u64>,
     /// The length in seconds.
     duration: u64,
-    /// How long ago it was published.
-    upload_age: String,
     /// When it was published, ISO 8601.
     published_at: String,
     /// The counts that YouTube hides, whose values are 0.
@@ -122,16 +161,30 @@ pub(super) struct Upload {
     hidden: Vec<&'static str>,
 }
 
+impl From<Video> for Upload {
+    fn from(video: Video) -> Self {
+        Self {
+            id: video.id.to_string(),
+            title: video.title,
+            views: video.views,
+            likes: video.likes,
+            comments: Some(video.comments),
+            duration: video.duration,
+            published_at: video.published_at.to_string(),
+            hidden: hidden(&video.hidden),
+        }
+    }
+}
+
 impl From<ChannelVideo> for Upload {
     fn from(video: ChannelVideo) -> Self {
         Self {
             id: video.id.to_string(),
-            url: video_url(video.id),
             title: video.title,
             views: video.views,
             likes: video.likes,
+            comments: None,
             duration: video.duration,
-            upload_age: video.upload_age,
             published_at: video.published_at.to_string(),
             hidden: hidden(&video.hidden),
         }
@@ -140,11 +193,13 @@ impl From<ChannelVideo> for Upload {
 
 impl Upload {
     fn line(&self) -> String {
-        let Self { url, title, views, likes, duration, upload_age, .. } = self;
+        let Self { id, title, views, likes, duration, published_at, .. } = self;
         let (title, length) = (one_line(title), format::clock(*duration));
-        let withheld = withheld(&self.hidden);
+        let comments =
+            self.comments.map(|count| format!(" · {count} comments")).unwrap_or_default();
+        let (day, withheld) = (day(published_at), withheld(&self.hidden));
         format!(
-            "- {title}\n  {url} · {length} · {upload_age} · {views} views · {likes} likes{withheld}"
+            "{id} {title} · {length} · {day} · {views} views · {likes} likes{comments}{withheld}"
         )
     }
 }
@@ -152,15 +207,15 @@ impl Upload {
 impl ToolInput for GetChannelVideos {
     const NAME: &'static str = "get_channel_videos";
     const TITLE: &'static str = "Get a channel's newest videos";
-    const DESCRIPTION: &'static str = "The newest uploads of a YouTube channel, at most 50, newest first. For \
-        older ones give the channel's uploadsPlaylistId (get_channel) to get_playlist_videos. Costs 2 \
-        to 3 quota units.";
+    const DESCRIPTION: &'static str =
+        "The newest uploads of a YouTube channel, at most 50, newest first.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Uploads;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Uploads> {
         let videos = call.vidra.channel_videos(&self.channel.0, self.limit.count()).await?;
         let videos: Vec<Upload> = videos.into_iter().map(Upload::from).collect();
-        let head = format!("The newest {} uploads.", videos.len());
+        let head = format!("The newest {} uploads. {VIDEO_LINKS}", videos.len());
         let lines: Vec<String> = videos.iter().map(Upload::line).collect();
         Ok(ToolOutput::complete(head, lines.join("\n"), Uploads { videos }))
     }
@@ -169,15 +224,15 @@ impl ToolInput for GetChannelVideos {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetChannelPlaylists {
-    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    /// Id, @handle or URL
     channel: ChannelArg,
-    /// The maximum number of playlists.
+    /// Most playlists
     #[serde(default)]
     limit: Whole<1, 500, 50>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -195,7 +250,6 @@ pub(super) struct ChannelPlaylists {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlaylistFacts {
     id: String,
-    url: String,
     title: String,
     channel: String,
     /// The number of its entries.
@@ -210,7 +264,6 @@ pub(super) struct PlaylistFacts {
 impl From<PlaylistInfo> for PlaylistFacts {
     fn from(playlist: PlaylistInfo) -> Self {
         Self {
-            url: playlist_url(&playlist.id),
             id: playlist.id.to_string(),
             title: playlist.title,
             channel: playlist.channel,
@@ -224,7 +277,6 @@ impl From<PlaylistInfo> for PlaylistFacts {
 impl From<FoundPlaylist> for PlaylistFacts {
     fn from(playlist: FoundPlaylist) -> Self {
         Self {
-            url: playlist_url(&playlist.id),
             id: playlist.id.to_string(),
             title: playlist.title,
             channel: playlist.channel,
@@ -237,10 +289,10 @@ impl From<FoundPlaylist> for PlaylistFacts {
 
 impl PlaylistFacts {
     pub(super) fn line(&self) -> String {
-        let Self { url, title, channel, published_at, .. } = self;
+        let Self { id, title, channel, published_at, .. } = self;
         let (title, channel) = (one_line(title), one_line(channel));
         let count = self.video_count.map(|count| format!(" · {count} videos")).unwrap_or_default();
-        format!("- {title}\n  {url} · by {channel}{count} · {}", day(published_at))
+        format!("{id} {title} · by {channel}{count} · {}", day(published_at))
     }
 }
 
@@ -248,7 +300,8 @@ impl ToolInput for GetChannelPlaylists {
     const NAME: &'static str = "get_channel_playlists";
     const TITLE: &'static str = "Get a channel's playlists";
     const DESCRIPTION: &'static str = "The public playlists of a YouTube channel, with title, number of videos and \
-        date. Costs 1 quota unit for each 50 playlists, and 1 more by @handle.";
+        date.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = ChannelPlaylists;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<ChannelPlaylists> {

@@ -3,11 +3,11 @@
 use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
+use vidra::{Comment, CommentOrder, CommentQuery, CommentThread};
 
 use super::list::ListPage;
-use super::video::{day, video_url};
-use super::{Call, ToolInput, ToolResult};
+use super::video::day;
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::page::{clip, one_line, text_limit};
 use crate::params::{Cursor, MaxChars, SearchWords, VideoArg, Whole};
 use crate::reply::ToolOutput;
@@ -30,64 +30,43 @@ const MOST_AT_ONCE: usize = 2_000;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommentFacts {
-    id: String,
-    url: String,
     author: String,
     text: String,
-    /// Whether the text was shortened; a greater max_chars shows more of it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    text_cut: bool,
     likes: u64,
     /// When it was written, ISO 8601.
     published_at: String,
-    /// The number of all its replies; absent on a reply.
+    /// The number of all its replies. Absent on a reply, which follows the comment that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_count: Option<u64>,
-    /// The id of the comment that it replies to; absent on a top-level comment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_id: Option<String>,
 }
 
 impl CommentFacts {
-    fn new(video: VideoId, comment: Comment, most: usize) -> Self {
-        let (text, text_cut) = clip(&comment.text, most);
+    fn new(comment: Comment, reply_count: Option<u64>, most: usize) -> Self {
         Self {
-            url: format!("https://www.youtube.com/watch?v={video}&lc={}", comment.id),
-            id: comment.id,
             author: comment.author_name,
-            text,
-            text_cut,
+            text: clip(&comment.text, most).0,
             likes: comment.like_count,
             published_at: comment.published_at.to_string(),
-            reply_count: None,
-            parent_id: None,
+            reply_count,
         }
     }
 
     /// The comments of a thread: the top-level comment, then its replies.
-    fn from_thread(
-        video: VideoId,
-        thread: CommentThread,
-        most: usize,
-    ) -> impl Iterator<Item = Self> {
-        let CommentThread { id, top_level_comment, total_reply_count, replies, .. } = thread;
-        let reply_count = Some(total_reply_count);
-        let first = Self { reply_count, ..Self::new(video, top_level_comment, most) };
-        let parent_id = Some(id).filter(|id| !id.is_empty());
-        let replies = replies.into_iter().map(move |reply| Self {
-            parent_id: parent_id.clone(),
-            ..Self::new(video, reply, most)
-        });
+    fn from_thread(thread: CommentThread, most: usize) -> impl Iterator<Item = Self> {
+        let CommentThread { top_level_comment, total_reply_count, replies, .. } = thread;
+        let first = Self::new(top_level_comment, Some(total_reply_count), most);
+        let replies = replies.into_iter().map(move |reply| Self::new(reply, None, most));
         std::iter::once(first).chain(replies)
     }
 
     fn line(&self) -> String {
         let Self { author, text, likes, published_at, .. } = self;
-        let (author, text) = (one_line(author), one_line(text));
-        let day = day(published_at);
+        let (author, text, day) = (one_line(author), one_line(text), day(published_at));
+        let likes = if *likes > 0 { format!(" +{likes}") } else { String::new() };
         match self.reply_count {
-            Some(replies) => format!("- {author}, {day}, {likes} likes, {replies} replies: {text}"),
-            None => format!("  > {author}, {day}, {likes} likes: {text}"),
+            Some(0) => format!("{author} {day}{likes}: {text}"),
+            Some(replies) => format!("{author} {day}{likes} ({replies} replies): {text}"),
+            None => format!("> {author} {day}{likes}: {text}"),
         }
     }
 }
@@ -109,14 +88,16 @@ async fn threads(
     };
     let most = text_limit(max_chars.count());
     let write = |thread| {
-        CommentFacts::from_thread(video, thread, most).map(|comment| {
+        CommentFacts::from_thread(thread, most).map(|comment| {
             let line = comment.line();
             (comment, line)
         })
     };
     let list = ListPage::read(call, threads, query.limit, (cursor, max_chars), write).await?;
-    let (shown, count, url) = (list.page.items.len(), list.count, video_url(video));
-    let head = format!("{shown} comments and replies from {count} threads on {url}.");
+    let (shown, count) = (list.page.items.len(), list.count);
+    let head = format!(
+        "{shown} comments and replies of {count} threads on {video}. Likes are +N. Replies begin with >."
+    );
     let (head, body, video_id) = (list.with_reason(head), list.page.body(), video.to_string());
     let found = Comments { video_id, comments: list.page.items, broken_off: list.broken_off };
     Ok(ToolOutput { head, body, next: list.page.next, found })
@@ -139,29 +120,29 @@ enum Replies {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetComments {
-    /// The video: its 11-character id or any YouTube URL that holds it.
+    /// Id or URL
     video: VideoArg,
-    /// time for the newest first, relevance as YouTube ranks them; time if not given.
+    /// time (newest first) or relevance; time if not given
     order: Option<Order>,
-    /// The maximum number of threads.
+    /// Only threads with these words
+    search: Option<SearchWords>,
+    /// Most threads; 50 if not given
     #[serde(default)]
     limit: Whole<1, 10_000, 50>,
-    /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
-    /// preview if not given.
+    /// preview (a few), or all, which costs more
     replies: Option<Replies>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for GetComments {
     const NAME: &'static str = "get_comments";
     const TITLE: &'static str = "Get comments";
-    const DESCRIPTION: &'static str = "Comments on a YouTube video with their replies, newest first or as \
-        YouTube ranks them. Costs 1 quota unit for each 100 threads, and with all replies 1 more for \
-        most threads that have many.";
+    const DESCRIPTION: &'static str = "Comments on a YouTube video, with replies.";
+    const OFFER: Offer = Offer::Always;
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
@@ -171,6 +152,10 @@ impl ToolInput for GetComments {
         };
         let all_replies = matches!(self.replies, Some(Replies::All));
         let query = CommentQuery::default().with_order(order).with_limit(self.limit.count());
+        let query = match self.search {
+            Some(SearchWords(words)) => query.with_search(words),
+            None => query,
+        };
         let query = query.with_all_replies(all_replies);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
@@ -179,15 +164,15 @@ impl ToolInput for GetComments {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetTopComments {
-    /// The video: its 11-character id or any YouTube URL that holds it.
+    /// Id or URL
     video: VideoArg,
-    /// The number of threads.
+    /// Most threads
     #[serde(default)]
     limit: Whole<1, 100, 10>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -195,7 +180,8 @@ impl ToolInput for GetTopComments {
     const NAME: &'static str = "get_top_comments";
     const TITLE: &'static str = "Get the top comments";
     const DESCRIPTION: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
-        their replies: the reactions at a glance. Costs 1 quota unit.";
+        their replies: the reactions at a glance.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
@@ -207,17 +193,17 @@ impl ToolInput for GetTopComments {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchComments {
-    /// The video: its 11-character id or any YouTube URL that holds it.
+    /// Id or URL
     video: VideoArg,
-    /// The words that comments must contain.
+    /// Words that comments must contain
     query: SearchWords,
-    /// The maximum number of threads.
+    /// Most threads
     #[serde(default)]
     limit: Whole<1, 1_000, 20>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -225,41 +211,13 @@ impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
     const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, or have a reply that \
-        does, as YouTube ranks them. Costs 1 quota unit for each 100 threads read, up to 20, and 1 for each further page of matches.";
+        does, as YouTube ranks them.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
         let SearchWords(words) = self.query;
         let query = CommentQuery::top(self.limit.count()).with_search(words);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    /// YouTube sometimes omits the parent of a reply; the thread knows it.
-    #[test]
-    fn replies_name_their_parent_comment() {
-        let moment = "2019-06-23T08:24:24.000Z";
-        let comment = |id: &str| {
-            json!({"id": id, "authorName": "", "authorProfileImage": "", "authorChannelUrl": "",
-                "authorChannelId": "", "text": "", "likeCount": 0, "publishedAt": moment,
-                "updatedAt": moment})
-        };
-        for (thread, parent) in [("Ugthread", json!("Ugthread")), ("", Value::Null)] {
-            let thread = json!({"id": thread, "videoId": "", "channelId": "", "canReply": true,
-                "topLevelComment": comment("Ugthread"), "totalReplyCount": 1, "isPublic": true,
-                "replies": [comment("Ugthread.reply")]});
-            let thread: CommentThread = serde_json::from_value(thread).unwrap();
-            let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
-            let facts: Vec<Value> = CommentFacts::from_thread(video, thread, 10)
-                .map(|comment| json!(comment))
-                .collect();
-            assert_eq!((&facts[0]["replyCount"], &facts[0]["parentId"]), (&json!(1), &Value::Null));
-            assert_eq!((&facts[1]["replyCount"], &facts[1]["parentId"]), (&Value::Null, &parent));
-        }
     }
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{FeedItem, FeedSource};
 
-use super::video::{day, text_of, video_url};
-use super::{Call, ToolInput, ToolResult};
+use super::video::{VIDEO_LINKS, day, text_of};
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call_error::CallError;
 use crate::page::one_line;
 use crate::params::{ChannelArg, PlaylistArg};
@@ -14,9 +14,9 @@ use crate::reply::ToolOutput;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetFeed {
-    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    /// Id, @handle or URL
     channel: Option<ChannelArg>,
-    /// The playlist instead of a channel: its id or any YouTube URL with list=.
+    /// Id or URL
     playlist: Option<PlaylistArg>,
 }
 
@@ -32,7 +32,6 @@ pub(super) struct FeedFacts {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FeedVideo {
     id: String,
-    url: String,
     title: String,
     channel: String,
     channel_id: String,
@@ -48,7 +47,6 @@ impl From<FeedItem> for FeedVideo {
     fn from(video: FeedItem) -> Self {
         Self {
             id: video.id.to_string(),
-            url: video_url(video.id),
             title: video.title,
             channel: video.channel,
             channel_id: text_of(video.channel_id),
@@ -61,10 +59,10 @@ impl From<FeedItem> for FeedVideo {
 
 impl FeedVideo {
     fn line(&self) -> String {
-        let Self { url, title, channel, published_at, views, .. } = self;
+        let Self { id, title, channel, published_at, views, .. } = self;
         let (title, channel) = (one_line(title), one_line(channel));
         let views = views.map(|views| format!(" · {views} views")).unwrap_or_default();
-        format!("- {title}\n  {url} · {channel} · {}{views}", day(published_at))
+        format!("{id} {title} · {channel} · {}{views}", day(published_at))
     }
 }
 
@@ -72,8 +70,9 @@ impl ToolInput for GetFeed {
     const NAME: &'static str = "get_feed";
     const TITLE: &'static str = "Get the public feed";
     const DESCRIPTION: &'static str = "The newest videos of a YouTube channel, or the first ones of a playlist, \
-        about 15, without their lengths, from the public feed. Give a channel or a playlist. Needs no quota; \
-        an @handle costs 1 quota unit, and if YouTube does not serve the feed it costs 2 more.";
+        about 15, without their lengths, from the public feed. Give a channel or a playlist. Needs no quota, but \
+        an @handle does.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = FeedFacts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<FeedFacts> {
@@ -85,7 +84,7 @@ impl ToolInput for GetFeed {
         let source = if feed.source == FeedSource::Feed { "feed" } else { "data_api" };
         let videos: Vec<FeedVideo> = feed.items.into_iter().map(FeedVideo::from).collect();
         let lines: Vec<String> = videos.iter().map(FeedVideo::line).collect();
-        let head = format!("{} videos.", videos.len());
+        let head = format!("{} videos. {VIDEO_LINKS}", videos.len());
         Ok(ToolOutput::complete(head, lines.join("\n"), FeedFacts { source, videos }))
     }
 }

@@ -37,13 +37,18 @@ impl<T: Serialize> ListPage<T> {
     ) -> Result<Self, CallError> {
         let (mut items, mut count, mut error) = (vec![], 0, None);
         let mut list = pin!(list.take(limit));
-        while let Some(entry) = call.next(&mut list, count as u64, None).await {
-            match entry {
-                Ok(entry) => {
+        loop {
+            match call.next(&mut list, count as u64, None).await {
+                Ok(Some(Ok(entry))) => {
                     count += 1;
                     items.extend(write(entry));
                 }
-                Err(failed) => error = Some(failed),
+                Ok(None) => break,
+                Ok(Some(Err(failed))) => error = Some(failed),
+                Err(late) => {
+                    error = Some(late);
+                    break;
+                }
             }
         }
         let end = Cursor::at(items.len());

@@ -1,48 +1,36 @@
-//! `get_playlist`, `get_playlist_info`, `get_playlist_videos`; `query_playlist` is in [`query`].
+//! `get_playlist` and the tools that are a part of it: `get_playlist_info`, `get_playlist_videos`, `query_playlist`.
 
 mod query;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::selection::PositionRange;
-use vidra::{Include, Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
+use vidra::selection::{Filter, PositionRange};
+use vidra::{Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
 
 use super::included::Included;
-use super::video::{SHORT, day, hidden, video_url, withheld};
-use super::{Call, ToolInput, ToolResult};
+use super::video::{SHORT, VIDEO_LINKS, day, hidden, withheld};
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call_error::CallError;
-use crate::page::{Page, clip, json_chars, one_line, text_limit};
+use crate::page::{Page, clip, one_line, text_limit};
 use crate::params::{Cursor, IncludeArgs, MaxChars, PlaylistArg, Position, Whole};
 use crate::reply::ToolOutput;
-
-pub(super) use query::QueryPlaylist;
-
-/// The URL of a playlist.
-pub(super) fn playlist_url(id: &PlaylistId) -> String {
-    format!("https://www.youtube.com/playlist?list={id}")
-}
+use query::PlaylistQuery;
 
 /// A playlist without its videos.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PlaylistHead {
     id: String,
-    url: String,
     title: String,
     description: String,
 }
 
 impl PlaylistHead {
     fn new(id: &PlaylistId, title: &str, description: &str, most: usize) -> Self {
-        Self {
-            id: id.to_string(),
-            url: playlist_url(id),
-            title: title.to_owned(),
-            description: clip(description, most).0,
-        }
+        Self { id: id.to_string(), title: title.to_owned(), description: clip(description, most).0 }
     }
 
     fn text(&self) -> String {
-        let text = format!("{} {}\n{}", one_line(&self.title), self.url, self.description);
+        let text = format!("{} {}\n{}", self.id, one_line(&self.title), self.description);
         text.trim_end().to_owned()
     }
 }
@@ -52,7 +40,6 @@ impl PlaylistHead {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Entry {
     id: String,
-    url: String,
     title: String,
     channel: String,
     views: u64,
@@ -76,7 +63,6 @@ impl Entry {
     fn new(video: PlaylistVideo, is_described: bool, most: usize) -> Self {
         Self {
             id: video.id.to_string(),
-            url: video_url(video.id),
             title: video.title,
             channel: video.channel_title,
             views: video.views,
@@ -90,11 +76,11 @@ impl Entry {
     }
 
     fn line(&self, place: u64) -> String {
-        let Self { url, title, channel, views, likes, duration, published_at, .. } = self;
+        let Self { id, title, channel, views, likes, duration, published_at, .. } = self;
         let (title, channel, length) =
             (one_line(title), one_line(channel), format::clock(*duration));
         let mut line = format!(
-            "{place}. {title}\n  {url} · {channel} · {length} · {} · {views} views · {likes} likes{}{}",
+            "{place}. {id} {title} · {channel} · {length} · {} · {views} views · {likes} likes{}{}",
             day(published_at),
             withheld(&self.hidden),
             self.included.lines(),
@@ -109,7 +95,7 @@ impl Entry {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetPlaylistInfo {
-    /// The playlist: its id or any YouTube URL with list=.
+    /// Id or URL
     playlist: PlaylistArg,
 }
 
@@ -121,8 +107,9 @@ pub(super) struct OnePlaylist {
 impl ToolInput for GetPlaylistInfo {
     const NAME: &'static str = "get_playlist_info";
     const TITLE: &'static str = "Get a playlist's title";
-    const DESCRIPTION: &'static str = "Title and description of a YouTube playlist, without its videos. Costs 1 \
-        quota unit, however long the playlist is.";
+    const DESCRIPTION: &'static str =
+        "Title and description of a YouTube playlist, without its videos.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = OnePlaylist;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<OnePlaylist> {
@@ -132,27 +119,16 @@ impl ToolInput for GetPlaylistInfo {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GetPlaylist {
-    /// The playlist: its id or any YouTube URL with list=.
-    playlist: PlaylistArg,
-    /// The maximum length of the answer, in characters.
-    #[serde(default)]
-    max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
-    cursor: Option<Cursor>,
-}
-
 /// A playlist with videos.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct PlaylistPage {
     playlist: PlaylistHead,
-    /// The number of videos on all pages.
+    /// The number of videos on all pages. If only a part of the playlist was read, the number of its entries.
     video_count: usize,
-    /// The total length of the videos, in seconds.
-    total_duration: u64,
+    /// The total length of the videos, in seconds. Absent if only a part of the playlist was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_duration: Option<u64>,
     /// The number of private or deleted entries, which are not listed. Absent if there are none, or if only a part
     /// of the playlist was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,117 +140,164 @@ pub(in crate::tools) struct PlaylistPage {
     videos: Vec<Entry>,
 }
 
-/// How to write a page of a playlist.
-struct PageOptions {
-    max_chars: MaxChars,
-    cursor: Option<Cursor>,
-    is_described: bool,
-    include: Include,
+/// The shortest line of a video, in characters. An answer cannot have more lines than fit.
+const SHORTEST_LINE: usize = 60;
+
+/// The part of a playlist that one answer reads.
+struct Part {
+    selection: Selection,
+    /// The position of the first video.
+    first: u64,
+    /// How many videos of the selection come before it.
+    skipped: u64,
+    /// How many videos are read. `None` for a selection that needs the whole playlist.
+    window: Option<u64>,
+}
+
+impl Part {
+    /// A page of a long playlist needs only a part of it. Filters and sorts need all of it.
+    fn new(selection: Selection, cursor: Option<Cursor>, max_chars: MaxChars) -> Self {
+        let first = selection.range.start.unwrap_or(1);
+        let is_plain = selection.filter == Filter::default() && selection.sort.is_none();
+        let Some(skipped) = Some(cursor.unwrap_or_default()).filter(|it| is_plain && it.part == 0)
+        else {
+            return Self { selection, first, skipped: 0, window: None };
+        };
+        let skipped = skipped.item;
+        let begin = first + skipped;
+        let window = (max_chars.count() / SHORTEST_LINE) as u64;
+        let end = selection.range.end.unwrap_or(u64::MAX).min(begin + window - 1);
+        let range = PositionRange { start: Some(begin), end: Some(end.max(begin)) };
+        let selection = Selection { range, ..selection };
+        Self { selection, first: begin, skipped, window: Some(end.saturating_sub(begin) + 1) }
+    }
 }
 
 /// Fetches a selection of a playlist and writes one page of it. The whole list counts as a large answer of the
 /// client until the page is written.
-async fn selection_page(
+async fn page(
     call: &Call<'_>,
-    PlaylistArg(id): PlaylistArg,
-    selection: &Selection,
-    options: PageOptions,
+    query: PlaylistQuery,
+    is_described: bool,
 ) -> ToolResult<PlaylistPage> {
-    let vidra = call.vidra.including(options.include);
-    let write = |Selected { playlist, original_count, .. }: Selected| {
-        playlist_page(playlist, selection.range.start, Some(original_count), options)
+    let selection = query.selection()?;
+    let is_selected = selection != Selection::default();
+    let PlaylistQuery { playlist, include, max_chars, cursor, .. } = query;
+    let last = selection.range.end;
+    let part = Part::new(selection, cursor, max_chars);
+    let vidra = call.vidra.including(IncludeArgs::members(include));
+    let selection = part.selection.clone();
+    let write = |selected: Selected| {
+        written(selected, &part, last, (is_selected, is_described), (cursor, max_chars))
     };
-    vidra.query_playlist_with(&id, selection, write).await?
+    vidra.query_playlist_with(&playlist.0, &selection, write).await?
 }
 
-/// Writes one page of a playlist, whose videos are counted from `first`.
-fn playlist_page(
-    playlist: Playlist,
-    first: Option<u64>,
-    original_count: Option<usize>,
-    PageOptions { max_chars, cursor, is_described, .. }: PageOptions,
+/// Writes one page of a playlist. `last` is the last requested position.
+fn written(
+    selected: Selected,
+    part: &Part,
+    last: Option<u64>,
+    (is_selected, is_described): (bool, bool),
+    (cursor, max_chars): (Option<Cursor>, MaxChars),
 ) -> ToolResult<PlaylistPage> {
+    let Selected { playlist, original_count, .. } = selected;
+    let Playlist { id, title, description, videos, unavailable_count, .. } = playlist;
     let most = text_limit(max_chars.count());
-    let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, most);
-    let first = first.unwrap_or(1);
-    let items = playlist.videos.into_iter().enumerate().map(|(index, video)| {
+    let head = PlaylistHead::new(&id, &title, &description, most);
+    let read = videos.len() as u64;
+    let end = last.unwrap_or(u64::MAX).min(original_count as u64);
+    let has_more = part.window == Some(read) && part.first + read <= end;
+    if cursor.is_some() && part.window.is_some() && part.first > end {
+        return Err(Cursor::beyond_the_end());
+    }
+    let items = videos.into_iter().enumerate().map(|(index, video)| {
         let video = Entry::new(video, is_described, most);
-        let line = video.line(first + index as u64);
+        let line = video.line(part.first + index as u64);
         (video, line)
     });
-    let page = Page::of_list(items, cursor, max_chars, json_chars(&head))?;
-    let (count, length) = (playlist.video_count, &playlist.total_duration_fmt);
-    let mut summary = format!("{} of {count} videos, {length} in all.", page.items.len());
-    if let Some(original) = original_count {
-        summary += &format!(" Selected from {original}.");
+    let cursor = cursor.filter(|_| part.window.is_none());
+    let mut page = Page::of_list(items, cursor, max_chars, head.text().chars().count())?;
+    if part.window.is_some() {
+        let next = part.skipped + page.items.len() as u64;
+        let is_cut = page.next.is_some() || has_more;
+        page.next = is_cut.then_some(Cursor { item: next, part: 0 });
     }
-    if playlist.unavailable_count > 0 {
-        summary += &format!(" {} entries are private or deleted.", playlist.unavailable_count);
+    let is_part = part.window.is_some() && (part.skipped > 0 || has_more);
+    let count = if is_part { original_count } else { playlist.video_count };
+    let mut summary = format!("{} of {count} videos", page.items.len());
+    if !is_part {
+        summary += &format!(", {} in all", playlist.total_duration_fmt);
+    }
+    if is_selected && !is_part {
+        summary += &format!(", selected from {original_count}");
+    }
+    if unavailable_count > 0 {
+        summary += &format!(", {unavailable_count} entries are private or deleted");
     }
     Ok(ToolOutput {
-        head: summary,
+        head: format!("{summary}. {VIDEO_LINKS}"),
         body: format!("{}\n\n{}", head.text(), page.body()),
         next: page.next,
         found: PlaylistPage {
             playlist: head,
             video_count: count,
-            total_duration: playlist.total_duration,
-            unavailable_count: Some(playlist.unavailable_count).filter(|count| *count > 0),
-            original_count,
+            total_duration: (!is_part).then_some(playlist.total_duration),
+            unavailable_count: Some(unavailable_count).filter(|count| *count > 0),
+            original_count: is_selected.then_some(original_count),
             videos: page.items,
         },
     })
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct GetPlaylist(PlaylistQuery);
+
 impl ToolInput for GetPlaylist {
     const NAME: &'static str = "get_playlist";
     const TITLE: &'static str = "Get a playlist";
-    const DESCRIPTION: &'static str = "A YouTube playlist: title, description, number and total length of its \
-        videos, and the videos in order with length, date and counts. For a part of it, or one sorted \
-        by views, use query_playlist. Costs 1 quota unit and 2 for each 50 videos.";
+    const DESCRIPTION: &'static str = "A YouTube playlist: title, number and length of its videos, and the videos. \
+        Filters apply first, then the order, then from and to.";
+    const OFFER: Offer = Offer::Always;
     type Output = PlaylistPage;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
-        let Self { playlist, max_chars, cursor } = self;
-        let include = Include::default();
-        let options = PageOptions { max_chars, cursor, is_described: false, include };
-        let write = |selected: Selected| playlist_page(selected.playlist, None, None, options);
-        let all = Selection::default();
-        call.vidra.query_playlist_with(&playlist.0, &all, write).await?
+        page(call, self.0, false).await
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GetPlaylistVideos {
-    /// The playlist: its id or any YouTube URL with list=.
-    playlist: PlaylistArg,
-    /// The first position, counted from 1 among the available videos.
-    from: Option<Position>,
-    /// The last position, inclusive.
-    to: Option<Position>,
-    /// More about each video: details (tags, category, broadcast, language and more), chapters.
-    include: Option<IncludeArgs>,
-    /// The maximum length of the answer, in characters.
-    #[serde(default)]
-    max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
-    cursor: Option<Cursor>,
+#[serde(transparent)]
+pub(super) struct QueryPlaylist(PlaylistQuery);
+
+impl ToolInput for QueryPlaylist {
+    const NAME: &'static str = "query_playlist";
+    const TITLE: &'static str = "Filter and sort a playlist";
+    const DESCRIPTION: &'static str = "The videos of a YouTube playlist, filtered, sorted and cut to a range, like \
+        get_playlist.";
+    const OFFER: Offer = Offer::OnRequest;
+    type Output = PlaylistPage;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
+        page(call, self.0, false).await
+    }
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct GetPlaylistVideos(PlaylistQuery);
 
 impl ToolInput for GetPlaylistVideos {
     const NAME: &'static str = "get_playlist_videos";
     const TITLE: &'static str = "Get the videos of a playlist";
-    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their positions, each with the \
-        beginning of its description. Costs 1 quota unit and 2 for each 50 videos of the playlist.";
+    const DESCRIPTION: &'static str = "The videos of a YouTube playlist like get_playlist, each with the beginning of \
+        its description.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = PlaylistPage;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
-        let Self { playlist, from, to, include, max_chars, cursor } = self;
-        let selection = Selection { range: position_range(from, to)?, ..Selection::default() };
-        let include = IncludeArgs::members(include);
-        let options = PageOptions { max_chars, cursor, is_described: true, include };
-        selection_page(call, playlist, &selection, options).await
+        page(call, self.0, true).await
     }
 }
 

@@ -6,8 +6,8 @@ use vidra::{FoundChannel, SearchItem, SearchQuery};
 
 use super::channel::PlaylistFacts;
 use super::list::ListPage;
-use super::video::{SHORT, VideoFacts, day};
-use super::{Call, ToolInput, ToolResult};
+use super::video::{SHORT, VIDEO_LINKS, VideoFacts, day};
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call_error::CallError;
 use crate::page::{clip, one_line, text_limit};
 use crate::params::{
@@ -19,36 +19,32 @@ use crate::reply::ToolOutput;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchYoutube {
-    /// The words; | means or, and - before a word means not.
+    /// Words; | is or, -word excludes
     query: QueryArg,
-    /// The type of results; video if not given.
     #[serde(rename = "type")]
     kind: Option<KindArg>,
-    /// Only results of this channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    /// Id, @handle or URL
     channel: Option<ChannelArg>,
-    /// The order of results; relevance if not given.
     order: Option<SearchOrderArg>,
-    /// Only results of this date (UTC) or time or later.
+    /// Published on this date or later
     since: Option<SinceArg>,
-    /// Only results of this date (UTC) or time or earlier.
     until: Option<UntilArg>,
-    /// Only videos of less than 4 minutes (short), of 4 to 20 minutes (medium), or longer ones (long).
+    /// short is under 4 minutes, long over 20
     duration: Option<LengthArg>,
-    /// Only broadcasts in this state.
     live: Option<LiveArg>,
-    /// Only videos that can be played in this region, by its two-letter code.
+    /// Two-letter code
     region: Option<RegionArg>,
-    /// The preferred language of results; YouTube may return others.
+    /// Preferred language
     lang: Option<LanguageArg>,
-    /// The maximum number of results.
+    /// Most results; 20 if not given
     #[serde(default)]
     limit: Whole<1, 200, 20>,
-    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    /// Also tags, category, languages (details) or chapters
     include: Option<IncludeArgs>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -92,7 +88,6 @@ pub(super) struct SearchResults {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelResult {
     id: String,
-    url: String,
     name: String,
     /// When it was created, ISO 8601.
     published_at: String,
@@ -103,7 +98,6 @@ pub(super) struct ChannelResult {
 impl ChannelResult {
     fn new(channel: FoundChannel) -> Self {
         Self {
-            url: format!("https://www.youtube.com/channel/{}", channel.id),
             id: channel.id.to_string(),
             name: channel.name,
             published_at: channel.published_at.to_string(),
@@ -112,9 +106,9 @@ impl ChannelResult {
     }
 
     fn line(&self) -> String {
-        let Self { url, name, published_at, description, .. } = self;
+        let Self { id, name, published_at, description, .. } = self;
         let (name, description) = (one_line(name), one_line(description));
-        format!("- {name}\n  {url} · since {}\n  {description}", day(published_at))
+        format!("{id} {name} · since {}\n  {description}", day(published_at))
     }
 }
 
@@ -153,9 +147,9 @@ impl Found {
 impl ToolInput for SearchYoutube {
     const NAME: &'static str = "search_youtube";
     const TITLE: &'static str = "Search YouTube";
-    const DESCRIPTION: &'static str = "Videos, channels or playlists on YouTube that match words, with filters. \
-        Videos come with length, date, counts and the beginning of the description. Costs 1 of the 100 \
-        searches a day and 1 quota unit for each 50 results; repeating a search within 6 hours is free.";
+    const DESCRIPTION: &'static str = "Find videos, channels or playlists on YouTube by words. Only 100 searches a day: \
+        prefer get_channel and get_playlist where they do.";
+    const OFFER: Offer = Offer::Always;
     type Output = SearchResults;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<SearchResults> {
@@ -165,7 +159,8 @@ impl ToolInput for SearchYoutube {
         let range = (self.cursor, self.max_chars);
         let write = |item| Found::with_line(item, most);
         let list = ListPage::read(call, results, self.limit.count(), range, write).await?;
-        let (head, body) = (list.head("results"), list.page.body());
+        let head = format!("{} {VIDEO_LINKS}", list.head("results"));
+        let body = list.page.body();
         let (mut videos, mut channels, mut playlists) = (vec![], vec![], vec![]);
         for item in list.page.items {
             match item {

@@ -1,17 +1,21 @@
-//! `get_caption_tracks`, `transcribe_video`; the tools for several videos are in [`batch`].
+//! `get_transcript`, `transcribe_video`, `get_caption_tracks`; the tools for several videos are in [`batch`].
 
 mod batch;
 mod segment;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{CaptionKind, TimeRange, TranscriptQuery};
+use vidra::format::clock;
+use vidra::transcript::{FullTranscript, TranscriptInfo};
+use vidra::{CaptionKind, ChunkBy, ChunkQuery, TimeRange, TranscriptQuery};
 
-use super::video::video_url;
-use super::{Call, ToolInput, ToolResult};
+use super::video::{day, moment_links};
+use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call_error::CallError;
 use crate::page::{Page, one_line};
-use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, StartedVideo, TimeArg, VideoArg};
+use crate::params::{
+    ChunkSize, Cursor, LanguageArg, LanguagesArg, MaxChars, StartedVideo, TimeArg, VideoArg, Whole,
+};
 use crate::reply::ToolOutput;
 
 pub(super) use batch::{BatchTranscribe, TranscribePlaylist};
@@ -20,7 +24,7 @@ use segment::{Segment, segments};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetCaptionTracks {
-    /// The video: its 11-character id or any YouTube URL that holds it.
+    /// Id or URL
     video: VideoArg,
 }
 
@@ -48,7 +52,8 @@ impl ToolInput for GetCaptionTracks {
     const NAME: &'static str = "get_caption_tracks";
     const TITLE: &'static str = "Get caption tracks";
     const DESCRIPTION: &'static str = "The languages in which a YouTube video has captions, which are made by \
-        people and which by machine, and which can be translated. Needs no API key and no quota.";
+        people and which by machine, and which can be translated.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Tracks;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Tracks> {
@@ -66,7 +71,7 @@ impl ToolInput for GetCaptionTracks {
             let name = one_line(&track.language_name);
             format!("- {}: {name}, made {made}{translatable}", track.language_code)
         };
-        let head = format!("{} caption tracks of {}.", tracks.len(), video_url(id));
+        let head = format!("{} caption tracks of {id}.", tracks.len());
         let lines: Vec<String> = tracks.iter().map(line).collect();
         let found = Tracks { video_id: id.to_string(), tracks };
         Ok(ToolOutput::complete(head, lines.join("\n"), found))
@@ -90,48 +95,90 @@ impl From<CaptionsArg> for CaptionKind {
     }
 }
 
+/// The unit of the size of chunks.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ChunksArg {
+    Tokens,
+    Words,
+    Seconds,
+    Sentences,
+    Chapters,
+}
+
+impl From<ChunksArg> for ChunkBy {
+    fn from(unit: ChunksArg) -> Self {
+        match unit {
+            ChunksArg::Tokens => Self::Tokens,
+            ChunksArg::Words => Self::Words,
+            ChunksArg::Seconds => Self::Seconds,
+            ChunksArg::Sentences => Self::Sentences,
+            ChunksArg::Chapters => Self::Chapters,
+        }
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TranscribeVideo {
-    /// The video: its 11-character id or any YouTube URL that holds it. A time in the URL (t=) is the start.
+pub(super) struct TranscriptRequest {
+    /// Id or URL; t= in a URL is the start
     video: StartedVideo,
-    /// One language code, or several by preference (de,en); the spoken language if not given.
+    /// Codes by preference (de,en); the spoken language if not given
     lang: Option<LanguagesArg>,
-    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    /// Only those by people (manual) or by machine (auto)
     captions: Option<CaptionsArg>,
-    /// Let YouTube translate the transcript to this language.
+    /// Language to translate to
     translate: Option<LanguageArg>,
-    /// Begin at this time: seconds or 1:02:03.
+    /// Seconds or 1:02:03
     start: Option<TimeArg>,
-    /// End at this time: seconds or 1:02:03.
     end: Option<TimeArg>,
-    /// The maximum length of the answer, in characters.
+    /// Divide into chunks of this unit, not half minutes
+    chunks: Option<ChunksArg>,
+    chunk_size: Option<ChunkSize>,
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
+/// The transcript of a video.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct VideoTranscript {
     video_id: String,
-    url: String,
     title: String,
     channel: String,
+    /// When the video was published, ISO 8601. Absent if YouTube does not say it with the captions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published_at: Option<String>,
     /// The language of the captions.
     language: String,
+    /// Whether speech recognition made the captions.
+    is_auto_generated: bool,
+    /// The language that YouTube translated. Absent if there is no translation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    translated_from: Option<String>,
     /// The transcript, in order.
     segments: Vec<Segment>,
 }
 
-impl ToolInput for TranscribeVideo {
-    const NAME: &'static str = "transcribe_video";
-    const TITLE: &'static str = "Transcribe a video";
-    const DESCRIPTION: &'static str = "The transcript of a YouTube video or of a part of it, from its captions, \
-        with the time and a link to the moment every half minute. Cite moments by their links. A long video \
-        comes in parts: call again with nextCursor as cursor. Needs no API key and no quota.";
-    type Output = VideoTranscript;
+impl TranscriptRequest {
+    /// The segments of a transcript: half minutes, or chunks.
+    fn segments(&self, found: FullTranscript) -> Result<Vec<Segment>, CallError> {
+        let size = self.chunk_size.map(Whole::get);
+        let Some(unit) = self.chunks else {
+            return match size {
+                Some(_) => Err(CallError::bad("chunk_size: is only for chunks")),
+                None => Ok(segments(&found.lines())),
+            };
+        };
+        let query = ChunkQuery::new(unit.into(), size, Some(0)).map_err(|error| {
+            let faults = error.details().iter();
+            CallError::BadArguments(faults.map(|it| it.replace("size:", "chunk_size:")).collect())
+        })?;
+        Ok(found.chunked(&query).chunks.into_iter().map(Segment::from).collect())
+    }
 
     async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
         let StartedVideo { id, start } = self.video;
@@ -139,31 +186,84 @@ impl ToolInput for TranscribeVideo {
         let range = TimeRange::new(start, self.end.map(|TimeArg(it)| it));
         let range = range.map_err(|error| CallError::bad(error.details().join("; ")))?;
         let query = TranscriptQuery::default()
-            .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default())
+            .with_languages(self.lang.clone().map(|LanguagesArg(it)| it).unwrap_or_default())
             .with_captions(self.captions.map(CaptionKind::from))
-            .with_translation(self.translate.map(|LanguageArg(it)| it));
+            .with_translation(self.translate.clone().map(|LanguageArg(it)| it));
         let found = call.vidra.full_transcript(id, &query).await?.body.cut(range);
-        let info = &found.info;
-        let all = segments(id.as_str(), &found.lines()).into_iter().map(Segment::with_line);
+        let info = found.info.clone();
+        let all = self.segments(found)?.into_iter().map(Segment::with_line);
         let count = all.len();
-        let page = Page::of_list(all, self.cursor, self.max_chars, 0)?;
+        let about = about(&info);
+        let page = Page::of_list(all, self.cursor, self.max_chars, about.chars().count())?;
         let before = self.cursor.map_or(0, |cursor| cursor.item);
         let which = match page.items.len() as u64 {
             0 => "which is empty".to_owned(),
             shown => format!("parts {} to {} of {count}", before + 1, before + shown),
         };
         Ok(ToolOutput {
-            head: format!("Transcript of {}, {which}.", video_url(id)),
-            body: page.body(),
+            head: format!("Transcript of {id}, {which}. {}", moment_links(id.as_str())),
+            body: format!("{about}\n{}", page.body()),
             next: page.next,
             found: VideoTranscript {
                 video_id: id.to_string(),
-                url: video_url(id),
-                title: info.title.clone(),
-                channel: info.channel.clone(),
-                language: info.track.language_code.clone(),
+                title: info.title,
+                channel: info.channel,
+                published_at: info.published_at.map(|at| at.to_string()),
+                language: info.track.language_code,
+                is_auto_generated: info.track.is_auto_generated,
+                translated_from: info.track.translated_from,
                 segments: page.items,
             },
         })
+    }
+}
+
+/// The video and the track of a transcript, as one line.
+fn about(info: &TranscriptInfo) -> String {
+    let made = if info.track.is_auto_generated { "by machine" } else { "by people" };
+    let translated = info.track.translated_from.as_ref();
+    let date = info.published_at.as_ref().map(ToString::to_string);
+    let facts = [
+        Some(one_line(&info.title)).filter(|title| !title.is_empty()),
+        Some(one_line(&info.channel)).filter(|channel| !channel.is_empty()),
+        date.as_deref().map(|at| day(at).to_owned()),
+        Some(info.duration).filter(|length| *length > 0).map(clock),
+        Some(format!("captions {}, made {made}", info.track.language_code)),
+        translated.map(|from| format!("translated from {from}")),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct GetTranscript(TranscriptRequest);
+
+impl ToolInput for GetTranscript {
+    const NAME: &'static str = "get_transcript";
+    const TITLE: &'static str = "Get a transcript";
+    const DESCRIPTION: &'static str = "What is said in a YouTube video, or in a part of it, with times to cite. To find \
+        something in videos use search_transcripts.";
+    const OFFER: Offer = Offer::Always;
+    type Output = VideoTranscript;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
+        self.0.run(call).await
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct TranscribeVideo(TranscriptRequest);
+
+impl ToolInput for TranscribeVideo {
+    const NAME: &'static str = "transcribe_video";
+    const TITLE: &'static str = "Transcribe a video";
+    const DESCRIPTION: &'static str =
+        "The transcript of a YouTube video or of a part of it, like get_transcript.";
+    const OFFER: Offer = Offer::OnRequest;
+    type Output = VideoTranscript;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
+        self.0.run(call).await
     }
 }

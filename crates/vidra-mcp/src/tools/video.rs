@@ -8,8 +8,8 @@ use vidra::{ChartQuery, HiddenCount, Video, VideoId, format};
 
 use super::included::Included;
 use super::list::ListPage;
-use super::{Call, ToolInput, ToolResult};
-use crate::page::{Page, clip, json_chars, one_line, text_limit};
+use super::{Call, Offer, ToolInput, ToolResult};
+use crate::page::{Page, clip, one_line, text_limit};
 use crate::params::{
     CategoryArg, Cursor, IncludeArgs, MaxChars, RegionArg, VideoArg, VideoArgs, Whole,
 };
@@ -20,20 +20,32 @@ pub(super) fn text_of(id: Option<impl ToString>) -> String {
     id.map(|id| id.to_string()).unwrap_or_default()
 }
 
-/// The short URL of a video.
-pub(super) fn video_url(id: impl std::fmt::Display) -> String {
-    format!("https://youtu.be/{id}")
+/// The pattern of links, so that no line needs one.
+pub(super) const VIDEO_LINKS: &str = "Link of a video: https://youtu.be/ID";
+
+/// The pattern of links to moments, for times as [`link_time`] writes them.
+pub(super) fn moment_links(id: &str) -> String {
+    format!("Link of a moment: https://youtu.be/{id}?t=12m34s")
+}
+
+/// A time as it stands in a link to a moment: `1h2m3s`.
+pub(super) fn link_time(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
 }
 
 /// The limit of a description in a list, in characters.
-pub(super) const SHORT: usize = 300;
+pub(super) const SHORT: usize = 200;
 
 /// A video.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct VideoFacts {
     id: String,
-    url: String,
     title: String,
     channel: String,
     channel_id: String,
@@ -44,10 +56,8 @@ pub(super) struct VideoFacts {
     duration: u64,
     /// When it was published, ISO 8601.
     published_at: String,
+    /// In a list only its beginning.
     description: String,
-    /// Whether the description was shortened; get_video returns all of it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    description_cut: bool,
     /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
@@ -58,10 +68,9 @@ pub(super) struct VideoFacts {
 impl VideoFacts {
     /// `described` limits the description, and `most` other long members, in characters.
     fn new(video: Video, described: usize, most: usize) -> Self {
-        let (description, description_cut) = clip(&video.description, described);
+        let description = clip(&video.description, described).0;
         Self {
             id: video.id.to_string(),
-            url: video_url(video.id),
             title: video.title,
             channel: video.channel,
             channel_id: text_of(video.channel_id),
@@ -71,26 +80,35 @@ impl VideoFacts {
             duration: video.duration,
             published_at: video.published_at.to_string(),
             description,
-            description_cut,
             hidden: hidden(&video.hidden),
             included: Included::new(video.details, video.chapters, most),
         }
     }
 
+    /// A video with its whole description, and its lines.
+    fn alone(video: Video) -> (Self, String) {
+        let video = Self::new(video, usize::MAX, usize::MAX);
+        let line = format!("{}\n\n{}", video.line(), video.description);
+        (video, line)
+    }
+
     /// A video of a list, with its lines. `most` limits its long members, in characters.
     pub(super) fn listed(video: Video, most: usize) -> (Self, String) {
         let video = Self::new(video, SHORT, most);
-        let line = format!("- {}\n  {}", video.line(), one_line(&video.description));
+        let mut line = video.line();
+        if !video.description.is_empty() {
+            line += &format!("\n  {}", one_line(&video.description));
+        }
         (video, line)
     }
 
     fn line(&self) -> String {
-        let Self { url, title, channel, views, likes, comments, duration, published_at, .. } = self;
+        let Self { id, title, channel, views, likes, comments, duration, published_at, .. } = self;
         let (title, channel) = (one_line(title), one_line(channel));
         let day = day(published_at);
         let length = format::clock(*duration);
         format!(
-            "{title}\n  {url} · by {channel} ({}) · {length} · {day} · {views} views · {likes} likes · {comments} comments{}{}",
+            "{id} {title} · by {channel} ({}) · {length} · {day} · {views} views · {likes} likes · {comments} comments{}{}",
             self.channel_id,
             withheld(&self.hidden),
             self.included.lines(),
@@ -115,45 +133,15 @@ pub(super) fn withheld(hidden: &[&str]) -> String {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GetVideo {
-    /// The video: its 11-character id or any YouTube URL that holds it.
-    video: VideoArg,
-    /// More about the video: details (tags, category, broadcast, language and more), chapters.
-    include: Option<IncludeArgs>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(super) struct OneVideo {
-    video: VideoFacts,
-}
-
-impl ToolInput for GetVideo {
-    const NAME: &'static str = "get_video";
-    const TITLE: &'static str = "Get a video";
-    const DESCRIPTION: &'static str = "Title, channel, full description, length, date and counts of views, \
-        likes and comments of one YouTube video. For its transcript use transcribe_video. Costs 1 \
-        quota unit.";
-    type Output = OneVideo;
-
-    async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
-        let vidra = call.vidra.including(IncludeArgs::members(self.include));
-        let video = VideoFacts::new(vidra.video(self.video.0).await?, usize::MAX, usize::MAX);
-        let body = format!("{}\n\n{}", video.line(), video.description);
-        Ok(ToolOutput::complete("One video.", body, OneVideo { video }))
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct GetVideos {
-    /// From 1 to 50 videos: ids or URLs.
+    /// 1 to 50 ids or URLs
     videos: VideoArgs,
-    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    /// Also tags, category, languages (details) or chapters
     include: Option<IncludeArgs>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -167,10 +155,10 @@ pub(super) struct SeveralVideos {
 
 impl ToolInput for GetVideos {
     const NAME: &'static str = "get_videos";
-    const TITLE: &'static str = "Get several videos";
-    const DESCRIPTION: &'static str = "The same as get_video for 1 to 50 YouTube videos in one call, in the \
-        requested order, with the beginning of each description. Videos that do not exist are named in \
-        notFound. Costs 1 quota unit in all.";
+    const TITLE: &'static str = "Get videos";
+    const DESCRIPTION: &'static str = "Title, channel, length, date, counts and description of YouTube videos; the \
+        whole description if it is one video.";
+    const OFFER: Offer = Offer::Always;
     type Output = SeveralVideos;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<SeveralVideos> {
@@ -182,11 +170,15 @@ impl ToolInput for GetVideos {
         let not_found: Vec<String> = not_found.collect();
         let total = found.len() + not_found.len();
         let most = text_limit(self.max_chars.count());
-        let items = found.into_iter().map(|video| VideoFacts::listed(video, most));
-        let page = Page::of_list(items, self.cursor, self.max_chars, json_chars(&not_found))?;
-        let mut head = format!("{} of {total} videos.", page.items.len());
+        let is_single = total == 1;
+        let items = found.into_iter().map(|video| match is_single {
+            true => VideoFacts::alone(video),
+            false => VideoFacts::listed(video, most),
+        });
+        let page = Page::of_list(items, self.cursor, self.max_chars, 0)?;
+        let mut head = format!("{} of {total} videos. {VIDEO_LINKS}", page.items.len());
         if !not_found.is_empty() {
-            head += &format!(" Not found: {}.", not_found.join(", "));
+            head += &format!("\nNot found: {}.", not_found.join(", "));
         }
         Ok(ToolOutput {
             head,
@@ -199,20 +191,49 @@ impl ToolInput for GetVideos {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(super) struct GetVideo {
+    /// An id or URL
+    video: VideoArg,
+    /// Also tags, category, languages (details) or chapters
+    include: Option<IncludeArgs>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneVideo {
+    video: VideoFacts,
+}
+
+impl ToolInput for GetVideo {
+    const NAME: &'static str = "get_video";
+    const TITLE: &'static str = "Get a video";
+    const DESCRIPTION: &'static str =
+        "Title, channel, length, date, counts and description of one YouTube video.";
+    const OFFER: Offer = Offer::OnRequest;
+    type Output = OneVideo;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
+        let vidra = call.vidra.including(IncludeArgs::members(self.include));
+        let (video, body) = VideoFacts::alone(vidra.video(self.video.0).await?);
+        Ok(ToolOutput::complete(format!("One video. {VIDEO_LINKS}"), body, OneVideo { video }))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct GetPopularVideos {
-    /// The two-letter code of the region; US if not given.
+    /// Two-letter code; US if not given
     region: Option<RegionArg>,
-    /// The id of a video category, such as 10 for music; all categories if not given.
+    /// Number of a category, such as 10 for music
     category: Option<CategoryArg>,
-    /// The maximum number of videos.
+    /// Most videos
     #[serde(default)]
     limit: Whole<1, 200, 20>,
-    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    /// Also tags, category, languages (details) or chapters
     include: Option<IncludeArgs>,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -230,7 +251,8 @@ impl ToolInput for GetPopularVideos {
     const NAME: &'static str = "get_popular_videos";
     const TITLE: &'static str = "Get the popular videos of a region";
     const DESCRIPTION: &'static str = "The videos that are popular on YouTube now, in a region and optionally a \
-        category, at most 200. Costs 1 quota unit for each 50 videos.";
+        category, at most 200.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = PopularVideos;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PopularVideos> {
@@ -243,7 +265,7 @@ impl ToolInput for GetPopularVideos {
         let write = |video| [VideoFacts::listed(video, most)];
         let list = ListPage::read(call, videos, self.limit.count(), range, write).await?;
         Ok(ToolOutput {
-            head: list.head("videos"),
+            head: format!("{} {VIDEO_LINKS}", list.head("videos")),
             body: list.page.body(),
             next: list.page.next,
             found: PopularVideos { videos: list.page.items, broken_off: list.broken_off },

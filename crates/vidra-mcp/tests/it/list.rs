@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use vidra_mcp::{Format, tools};
+use tiktoken_rs::o200k_base;
+use vidra_mcp::{Format, ToolList, tools};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.json");
 
 /// Run with `VIDRA_UPDATE_DOCS=1` to rewrite the file.
 #[test]
 fn tools_json_is_up_to_date() {
-    let current = Format::JsonSchema.list();
+    let current = Format::JsonSchema.list(ToolList::All, true);
     if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
         std::fs::write(LIST, serde_json::to_string_pretty(&current).unwrap() + "\n").unwrap();
     }
@@ -21,56 +22,83 @@ fn tools_json_is_up_to_date() {
     );
 }
 
+const SHORT: [&str; 11] = [
+    "search_transcripts",
+    "search_library",
+    "search_youtube",
+    "get_videos",
+    "get_transcript",
+    "get_channel",
+    "get_playlist",
+    "get_comments",
+    "get_trends",
+    "start_job",
+    "get_job",
+];
+
 #[test]
 fn tool_names_match_the_contract() {
-    let names: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
+    let names = |list: ToolList, has_library| -> Vec<&str> {
+        list.tools(has_library).map(|tool| tool.name).collect()
+    };
+    assert_eq!(names(ToolList::Short, true), SHORT);
+    let without = names(ToolList::Short, false);
     assert_eq!(
-        names,
+        without,
         [
-            "get_video",
-            "get_videos",
             "search_youtube",
-            "get_popular_videos",
+            "get_videos",
+            "get_transcript",
             "get_channel",
-            "get_channel_videos",
-            "get_channel_playlists",
-            "get_feed",
             "get_playlist",
-            "get_playlist_info",
-            "get_playlist_videos",
-            "query_playlist",
-            "get_comments",
-            "get_top_comments",
-            "search_comments",
-            "get_caption_tracks",
-            "transcribe_video",
-            "batch_transcribe",
-            "transcribe_playlist",
+            "get_comments"
         ]
     );
+    let former = [
+        "get_video",
+        "get_popular_videos",
+        "get_channel_videos",
+        "get_channel_playlists",
+        "get_feed",
+        "get_playlist_info",
+        "get_playlist_videos",
+        "query_playlist",
+        "get_top_comments",
+        "search_comments",
+        "get_caption_tracks",
+        "transcribe_video",
+        "batch_transcribe",
+        "transcribe_playlist",
+    ];
+    assert_eq!(names(ToolList::All, true), [&SHORT[..], &former].concat());
+    assert_eq!(tools().len(), SHORT.len() + former.len());
+}
+
+/// The list is in the context of every conversation.
+#[test]
+fn the_list_costs_a_model_at_most_2800_tokens() {
+    let tokenizer = o200k_base().unwrap();
+    let tokens = |text: &str| tokenizer.encode_with_special_tokens(text).len();
+    let list = Format::Anthropic.list(ToolList::Short, true);
+    let each = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| (tool["name"].clone(), tokens(&tool.to_string())));
+    let each: Vec<_> = each.collect();
+    let all = tokens(&list.to_string());
+    println!("{all} tokens in {} tools: {each:?}", each.len());
+    assert!(all <= 2_800, "{all}: {each:?}");
 }
 
 #[test]
-fn every_argument_is_described_and_bounded() {
+fn every_tool_is_described() {
     for tool in tools() {
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object", "{}", tool.name);
-        assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
-        assert!(tool.description.len() > 60 && tool.description.len() < 1_000, "{}", tool.name);
+        assert!(tool.description.len() > 40 && tool.description.len() < 300, "{}", tool.name);
         for (name, argument) in schema["properties"].as_object().unwrap() {
-            let what = format!("{} {name}: {argument}", tool.name);
-            assert!(argument["description"].is_string(), "{what}");
-            match argument["type"].as_str().unwrap() {
-                "integer" => assert!(argument["maximum"].is_number(), "{what}"),
-                "array" => assert!(argument["maxItems"].is_number(), "{what}"),
-                "string" => {
-                    let bounds = ["maxLength", "enum", "pattern"];
-                    assert!(bounds.iter().any(|it| !argument[it].is_null()), "{what}");
-                }
-                "boolean" => {}
-                "object" => assert_eq!(argument["additionalProperties"], false, "{what}"),
-                other => panic!("{what}: {other}"),
-            }
+            assert!(argument["type"].is_string(), "{} {name}: {argument}", tool.name);
         }
         let output = Value::Object((*tool.output_schema).clone());
         assert_eq!(output["type"], "object", "{}", tool.name);
@@ -105,7 +133,9 @@ fn schemas_avoid_unsupported_keywords() {
     for word in ["$ref", "$defs", "title", "format", "oneOf", "anyOf"] {
         assert!(!inputs.contains(word), "{word}");
     }
-    for declared in Format::Gemini.list()[0]["functionDeclarations"].as_array().unwrap() {
+    for declared in
+        Format::Gemini.list(ToolList::All, true)[0]["functionDeclarations"].as_array().unwrap()
+    {
         words(&declared["parameters"], &mut gemini);
     }
     for word in ["$schema", "additionalProperties", "examples"] {

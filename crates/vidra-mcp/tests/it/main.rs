@@ -6,16 +6,23 @@ mod list;
 mod pages;
 mod rooms;
 mod sessions;
+mod tasks;
+
+use std::sync::Arc;
 
 use serde_json::Value;
-use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
-use vidra_mcp::{Call, CallError, Reply};
+use tokio::sync::OnceCell;
+use vidra::clock::SystemClock;
+use vidra::{ApiKey, Error, InProcess, RetryPolicy, Vidra};
+use vidra_library::{Library, Limits, Memory, Worker, WorkerConfig};
+use vidra_mcp::{Call, CallError, CallerLibrary, Reply};
 use vidra_sim::Simulator;
 
-/// A simulator and a client of it.
+/// A simulator, a client of it, and a library with a worker.
 struct World {
     sim: Simulator,
     vidra: Vidra,
+    library: OnceCell<Result<CallerLibrary, Error>>,
 }
 
 impl World {
@@ -31,11 +38,27 @@ impl World {
             .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
-        Self { sim, vidra: change(builder).build().unwrap() }
+        Self { sim, vidra: change(builder).build().unwrap(), library: OnceCell::new() }
+    }
+
+    /// A library in memory, whose jobs run until the test ends.
+    async fn library(&self) -> &Result<CallerLibrary, Error> {
+        let start = async || {
+            let memory = Memory::new().unwrap();
+            let library = Library::in_memory(&memory, Limits::default(), Arc::new(SystemClock));
+            let (library, vidra) = (library.unwrap(), self.vidra.clone());
+            let payer = vidra.clone();
+            let payers = Arc::new(move |_: &str| Some(payer.clone()));
+            let worker = Worker::new(library.clone(), vidra, payers, WorkerConfig::default());
+            tokio::spawn(async move { worker.run(std::future::pending()).await });
+            Ok(CallerLibrary::new(library))
+        };
+        self.library.get_or_init(start).await
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<Reply, CallError> {
-        vidra_mcp::call(name, arguments, &Call::new(&self.vidra)).await
+        let library = self.library().await;
+        vidra_mcp::call(name, arguments, &Call::new(&self.vidra).with_library(library)).await
     }
 
     async fn reply(&self, name: &str, arguments: Value) -> Reply {

@@ -18,9 +18,7 @@ async fn all_pages(world: &World, name: &str, arguments: &Value, max_chars: usiz
             arguments["cursor"] = json!(cursor);
         }
         let reply = world.reply(name, arguments).await;
-        let json = reply.structured.to_string();
         assert!(reply.text.chars().count() <= max_chars, "{name}: {}", reply.text.len());
-        assert!(json.chars().count() <= max_chars, "{name}: {}", json.len());
         let next = reply.structured.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         assert_eq!(next.is_some(), reply.text.contains("There is more: call again"), "{name}");
         pages.push(reply.structured);
@@ -52,15 +50,15 @@ async fn concatenated_pages_equal_the_whole_list() {
         ("get_channel_playlists", json!({"channel": "@fermata"}), "playlists"),
         ("get_comments", json!({"video": "fda4eREcaTQ", "limit": 10_000}), "comments"),
         ("get_comments", json!({"video": "quirkManyRp", "replies": "all"}), "comments"),
-        ("get_comments", json!({"video": "quirkHtmlCm", "limit": 1000}), "comments"),
-        ("transcribe_video", json!({"video": "txOneHour__"}), "segments"),
+        ("get_transcript", json!({"video": "txOneHour__"}), "segments"),
+        ("get_channel", json!({"channel": "@fermata", "uploads": 200}), "uploads"),
     ];
     for (name, arguments, list) in table {
         let small = all_pages(&world, name, &arguments, 4_000).await;
         let large = all_pages(&world, name, &arguments, 200_000).await;
         let ids = |pages: &[Value]| -> Vec<Value> {
             let items = joined(pages, list);
-            items.iter().map(|item| json!([item["id"], item["start"], item["title"]])).collect()
+            items.iter().map(|it| json!([it["id"], it["start"], it["title"], it["text"]])).collect()
         };
         assert!(small.len() > large.len(), "{name} {arguments}: {}", small.len());
         assert_eq!(ids(&small), ids(&large), "{name}");
@@ -110,6 +108,9 @@ async fn batch_pages_resume_within_a_video() {
 async fn every_reply_fits_its_limit() {
     let world = World::new();
     for (name, arguments) in each() {
+        if name == "start_job" || name == "get_job" {
+            continue;
+        }
         let takes_room = vidra_mcp::tool(name).unwrap().input_schema["properties"].get("max_chars");
         if takes_room.is_some() {
             all_pages(&world, name, &arguments, 4_000).await;
@@ -141,9 +142,7 @@ async fn review_s4_the_list_behind_a_page_counts_as_a_large_answer() {
     let large = Lookup::Playlist(PlaylistId::parse(list).unwrap());
     let other = world.vidra.lookup_body(&large).await.unwrap();
     let table = [
-        ("get_playlist", json!({"playlist": list})),
-        ("get_playlist_videos", json!({"playlist": list, "from": 4_000})),
-        ("get_playlist_videos", json!({"playlist": list, "from": 4_000, "to": 5_000})),
+        ("get_playlist", json!({"playlist": list, "sort_by": "likes"})),
         ("query_playlist", json!({"playlist": list, "sort_by": "views"})),
     ];
     for (name, arguments) in &table {
@@ -156,4 +155,25 @@ async fn review_s4_the_list_behind_a_page_counts_as_a_large_answer() {
     let [(name, arguments), ..] = table;
     world.reply(name, arguments).await;
     assert_eq!(world.vidra.answer_bytes(), (0, 0));
+}
+
+/// A page of a long playlist needs only a part of it.
+#[tokio::test]
+async fn a_page_of_a_long_playlist_costs_its_part() {
+    let world = World::new();
+    let reply = world.reply("get_playlist", json!({"playlist": "PLsize5000"})).await;
+    let units = world.sim.record().units.default;
+    assert!(units <= 16, "{units}");
+    assert_eq!(reply.structured["videoCount"], 5_000);
+    let cursor = reply.structured["nextCursor"].clone();
+    let next =
+        world.reply("get_playlist", json!({"playlist": "PLsize5000", "cursor": cursor})).await;
+    let position = |text: &str| {
+        text.lines()
+            .find(|it| it.starts_with(char::is_numeric) && it.contains(". "))
+            .map(str::to_owned)
+    };
+    let first = reply.structured["videos"].as_array().unwrap().len();
+    let line = next.text.split_once("youtube-data").and_then(|(_, body)| position(body)).unwrap();
+    assert!(line.starts_with(&format!("{}. ", first + 1)), "{line}");
 }

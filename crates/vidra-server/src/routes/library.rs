@@ -5,7 +5,7 @@ use futures_util::stream;
 use serde::Serialize;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
-use vidra::{ChannelId, ChannelRef, DateRange, LanguageCode, VideoId, Vidra};
+use vidra::{ChannelRef, DateRange, LanguageCode, VideoId, Vidra};
 use vidra_library::{
     Access, CollectionName, Hit, HitPage, JobId, LibraryFilter, LibraryVideo, Period, SearchFields,
     SearchGroup, SearchSort, TextQuery, TextSearch, Trend, Trends, VideoHit,
@@ -322,7 +322,9 @@ async fn read_filter(
         _ => None,
     };
     let channel = match channel {
-        Some(named) => Some(channel_id(caller, own.as_deref(), vidra, named).await?),
+        Some(named) => {
+            Some(caller.library.channel_id(vidra, &named, own.as_deref()).await?)
+        }
         None => None,
     };
     let mut filter = LibraryFilter::default();
@@ -331,22 +333,4 @@ async fn read_filter(
     (filter.lang, filter.range) = (lang, range);
     filter.owner = own;
     Ok(filter)
-}
-
-/// The id of a channel. The library knows those of collections, of this owner if there is one.
-async fn channel_id(
-    caller: &LibraryCaller,
-    owner: Option<&str>,
-    vidra: &Vidra,
-    channel: ChannelRef,
-) -> Result<ChannelId> {
-    let known = match &channel {
-        ChannelRef::Id(id) => return Ok(id.clone()),
-        ChannelRef::Handle(handle) => caller.library.known_channel(handle, owner).await?,
-        _ => None,
-    };
-    match known {
-        Some(id) => Ok(id),
-        None => Ok(ChannelId::parse(&vidra.channel(&channel).await?.id)?),
-    }
 }

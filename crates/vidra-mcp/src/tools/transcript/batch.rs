@@ -12,16 +12,17 @@ use vidra::{
     VideoId, VideoTranscript as BatchResult,
 };
 
+use super::CaptionsArg;
 use super::segment::{Segment, segments};
-use super::{CaptionsArg, video_url};
 use crate::call_error::{CallError, failure_line, log};
-use crate::page::{Page, clip, json_chars, one_line};
+use crate::page::{Page, clip, one_line};
 use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
 };
 use crate::reply::ToolOutput;
 use crate::tools::playlist::position_range;
-use crate::tools::{Call, ToolInput, ToolResult};
+use crate::tools::video::moment_links;
+use crate::tools::{Call, Offer, ToolInput, ToolResult};
 
 /// How many videos are fetched at once.
 type Concurrency = Whole<1, 5, 3>;
@@ -35,7 +36,6 @@ const MAX_ERROR_CHARS: usize = 400;
 struct VideoResult {
     /// The id of the video; empty if YouTube does not reveal it.
     video_id: String,
-    url: String,
     /// The position in the playlist, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
@@ -65,19 +65,17 @@ enum Status {
 
 impl VideoResult {
     fn new(id: &str, done: Result<&[TranscriptLine], String>) -> Self {
-        let url = if id.is_empty() { String::new() } else { video_url(id) };
         let (lines, error) = match done {
             Ok(lines) => (Some(lines), None),
             Err(error) => (None, Some(error)),
         };
         Self {
             video_id: id.to_owned(),
-            url,
             position: None,
             title: None,
             status: if lines.is_some() { Status::Success } else { Status::Failed },
             language: lines.and_then(|lines| lines.first()).map(|line| line.lang.to_string()),
-            segments: lines.map(|lines| segments(id, lines)).unwrap_or_default(),
+            segments: lines.map(segments).unwrap_or_default(),
             continues: false,
             error,
         }
@@ -88,8 +86,8 @@ impl VideoResult {
         let title = self.title.as_deref().map(one_line).filter(|title| !title.is_empty());
         let title = title.map(|title| format!("{title} ")).unwrap_or_default();
         match &self.error {
-            None => format!("## {place}{title}{}", self.url),
-            Some(error) => format!("## {place}{title}{} FAILED: {error}", self.url),
+            None => format!("## {place}{title}{}", self.video_id),
+            Some(error) => format!("## {place}{title}{} FAILED: {error}", self.video_id),
         }
     }
 }
@@ -118,11 +116,10 @@ impl BatchPage {
         }
         let all = std::mem::take(&mut result.segments);
         let heading = result.heading();
-        let head = heading.chars().count().max(json_chars(&result)) + 40;
+        let head = heading.chars().count() + 1;
         let mut rest = all.into_iter().skip(skip).map(Segment::with_line).peekable();
         // A heading without a segment is useless.
-        let first =
-            rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
+        let first = rest.peek().map_or(0, |(_, line)| line.chars().count() + 1);
         if !self.page.fits(head + first) {
             self.page.next = Some(Cursor { item, part });
             return Ok(false);
@@ -159,7 +156,8 @@ impl BatchPage {
     fn into_output(self) -> ToolOutput<Transcripts> {
         let count = |status| self.results.iter().filter(|it| it.status == status).count();
         let (succeeded, failed) = (count(Status::Success), count(Status::Failed));
-        let mut head = format!("Transcripts of {succeeded} videos; {failed} failed.");
+        let mut head =
+            format!("Transcripts of {succeeded} videos; {failed} failed. {}", moment_links("ID"));
         if let Some(why) = &self.broken_off {
             head += &format!("\nThe rest is missing: {why}");
         }
@@ -195,19 +193,19 @@ pub(in crate::tools) struct Transcripts {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct BatchTranscribe {
-    /// From 1 to 50 videos: ids or URLs.
+    /// 1 to 50 ids or URLs
     videos: VideoArgs,
-    /// One language code, or several by preference (de,en); the spoken language if not given.
+    /// Codes by preference (de,en); the spoken language if not given
     lang: Option<LanguagesArg>,
-    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    /// Only those by people (manual) or by machine (auto)
     captions: Option<CaptionsArg>,
-    /// The number of videos that are fetched concurrently.
+    /// Videos at once
     #[serde(default)]
     concurrency: Concurrency,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -215,8 +213,8 @@ impl ToolInput for BatchTranscribe {
     const NAME: &'static str = "batch_transcribe";
     const TITLE: &'static str = "Transcribe several videos";
     const DESCRIPTION: &'static str = "The transcripts of 1 to 50 YouTube videos, with links to the moments; \
-        at most 5 are fetched at the same time. A video without captions fails alone. Long answers come in \
-        parts: call again with nextCursor as cursor. Needs no API key and no quota.";
+        at most 5 are fetched at the same time. A video without captions fails alone.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
@@ -234,7 +232,12 @@ impl ToolInput for BatchTranscribe {
         let mut read = stream::iter(read).buffered(self.concurrency.count());
         let mut page = BatchPage::new(start, self.max_chars);
         let mut shown = start.item;
-        while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
+        loop {
+            let (index, id, done) = match call.next(&mut read, shown, Some(total)).await {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(late) => return page.break_off(shown, late),
+            };
             let done = done.as_deref().map_err(failure_line);
             shown = index + 1;
             call.report(shown, Some(total), format!("{id}: {}", outcome(done.is_ok())));
@@ -260,23 +263,23 @@ fn outcome(is_done: bool) -> &'static str {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct TranscribePlaylist {
-    /// The playlist: its id or any YouTube URL with list=.
+    /// Id or URL
     playlist: PlaylistArg,
-    /// The first position in the playlist, counted from 1.
+    /// First position, counted from 1
     from: Option<Position>,
-    /// The last position, inclusive.
+    /// Last position
     to: Option<Position>,
-    /// One language code, or several by preference (de,en); the spoken language if not given.
+    /// Codes by preference (de,en); the spoken language if not given
     lang: Option<LanguagesArg>,
-    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    /// Only those by people (manual) or by machine (auto)
     captions: Option<CaptionsArg>,
-    /// The number of videos that are fetched concurrently.
+    /// Videos at once
     #[serde(default)]
     concurrency: Concurrency,
-    /// The maximum length of the answer, in characters.
+    /// Length limit of the answer
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same call, for the next page.
+    /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
 
@@ -285,8 +288,8 @@ impl ToolInput for TranscribePlaylist {
     const TITLE: &'static str = "Transcribe a playlist";
     const DESCRIPTION: &'static str = "The transcripts of the videos of a YouTube playlist, or of a range of \
         positions in it, with links to the moments. A video without captions fails alone. An answer has at \
-        most 50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs \
-        1 quota unit for each 50 entries.";
+        most 50 videos and max_chars characters.";
+    const OFFER: Offer = Offer::OnRequest;
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
@@ -313,7 +316,12 @@ impl ToolInput for TranscribePlaylist {
         // Results arrive in any order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
         let (mut done, mut total) = (0, 0);
-        while let Some(event) = call.next(&mut events, done, None).await {
+        loop {
+            let event = match call.next(&mut events, done, None).await {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(late) => return page.break_off(position, late),
+            };
             let result = match event {
                 Ok(BatchEvent::Result(result)) => result,
                 Ok(BatchEvent::Done(summary)) => {

@@ -1,17 +1,21 @@
 //! Joins caption lines of a few words into segments of half a minute, which are easier to read for a
-//! model. Each segment has a link to its moment.
+//! model. The time of a segment is that of a link to its moment.
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use vidra::{TranscriptLine, format};
+use vidra::{Chunk, TranscriptLine};
+
+use crate::page::one_line;
+use crate::tools::video::link_time;
 
 /// About half a minute of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Segment {
     /// When it begins, in seconds from the start of the video.
     start: u64,
-    /// A link to that moment.
-    url: String,
+    /// The chapter in which it begins. Absent if the video has no chapters, and without chunks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chapter: Option<String>,
     text: String,
 }
 
@@ -23,19 +27,27 @@ const FULL_CHARS: usize = 300;
 const MAX_CHARS: usize = 500;
 
 impl Segment {
-    fn new(id: &str, start: u64) -> Self {
-        Self { start, url: format!("https://youtu.be/{id}?t={start}"), text: String::new() }
+    fn new(start: u64) -> Self {
+        Self { start, chapter: None, text: String::new() }
     }
 
     /// The segment and its line of text.
     pub(super) fn with_line(self) -> (Self, String) {
-        let line = format!("[{}]({}) {}", format::clock(self.start), self.url, self.text);
+        let chapter = self.chapter.as_deref().map(|it| format!("({}) ", one_line(it)));
+        let (time, chapter) = (link_time(self.start), chapter.unwrap_or_default());
+        let line = format!("[{time}] {chapter}{}", self.text);
         (self, line)
     }
 }
 
+impl From<Chunk> for Segment {
+    fn from(Chunk { start, text, chapter, .. }: Chunk) -> Self {
+        Self { start: start.as_millis() / 1_000, chapter, text }
+    }
+}
+
 /// Joins caption lines into segments.
-pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
+pub(super) fn segments(lines: &[TranscriptLine]) -> Vec<Segment> {
     let mut segments: Vec<Segment> = vec![];
     let mut chars = 0;
     for line in lines {
@@ -47,7 +59,7 @@ pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
                         && (chars >= FULL_CHARS || start >= last.start + FULL_SECONDS))
             });
             if is_full {
-                segments.push(Segment::new(id, start));
+                segments.push(Segment::new(start));
                 chars = 0;
             }
             if let Some(last) = segments.last_mut() {
@@ -85,20 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_grouped_into_half_minutes_with_links() {
+    fn lines_are_grouped_into_half_minutes() {
         let lines = [line(0, "one\ntwo"), line(29, " three "), line(30, "four"), line(75, "five")];
-        let found = segments("dQw4w9WgXcQ", &lines);
+        let found = segments(&lines);
         let texts: Vec<_> = found.iter().map(|it| (it.start, it.text.as_str())).collect();
         assert_eq!(texts, [(0, "one two three"), (30, "four"), (75, "five")]);
-        assert_eq!(found[2].url, "https://youtu.be/dQw4w9WgXcQ?t=75");
         let (_, text) = found[2].clone().with_line();
-        assert_eq!(text, "[1:15](https://youtu.be/dQw4w9WgXcQ?t=75) five");
+        assert_eq!(text, "[1m15s] five");
     }
 
     #[test]
     fn segments_are_bounded_and_lose_no_word() {
         let long = "wörd ".repeat(1_000) + &"x".repeat(2_000);
-        let found = segments("dQw4w9WgXcQ", &[line(5, &long)]);
+        let found = segments(&[line(5, &long)]);
         assert!(
             found.iter().all(|it| it.start == 5 && it.text.chars().count() <= 2 * MAX_CHARS + 1)
         );

@@ -1,0 +1,213 @@
+//! [`Call`]: who answers a call, what its caller may use, and how long it may take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, timeout_at};
+use vidra::{Error, Reason, Vidra};
+use vidra_library::{Access, Library};
+
+/// How long a tool works before it returns what it has. Many clients give up after a minute.
+pub(crate) const WORK_TIME: Duration = Duration::from_secs(40);
+
+/// The time for an answer as a whole. A tool that does not end by itself is stopped.
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(45);
+
+/// The context of a call: who answers it, and the limits of its caller.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub(crate) vidra: &'a Vidra,
+    progress: Option<&'a ProgressSender>,
+    batch_limit: Option<&'a BatchLimit>,
+    library: Option<&'a Result<CallerLibrary, Error>>,
+    began: Instant,
+}
+
+/// A function that returns a permit, which is released on drop, or `None` when the caller has reached its limit.
+type Take = Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>;
+
+/// The limit of concurrent playlist transcriptions of one caller.
+#[derive(Clone)]
+pub struct BatchLimit(Take);
+
+impl BatchLimit {
+    /// `take` returns a permit for one more playlist, which is released on drop, or `None` when the caller
+    /// has reached its limit.
+    pub fn new(take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
+}
+
+/// The library, as the caller of a tool may use it.
+#[derive(Clone)]
+pub struct CallerLibrary {
+    pub(crate) library: Library,
+    pub(crate) access: Access,
+    pub(crate) owner: String,
+    pub(crate) sees_own_only: bool,
+    pub(crate) reserve_units: u32,
+    searches: Option<Take>,
+}
+
+impl CallerLibrary {
+    /// A library for a caller that may see everything in it. Its jobs belong to nobody.
+    pub fn new(library: Library) -> Self {
+        let (access, owner) = (Access::All, String::new());
+        Self { library, access, owner, sees_own_only: false, reserve_units: 0, searches: None }
+    }
+
+    /// Sets the name of the caller, which owns its jobs and collections, and the jobs that it may see. With
+    /// `sees_own_only` it searches the videos of its own jobs and collections only.
+    #[must_use]
+    pub fn owned_by(self, owner: String, access: Access, sees_own_only: bool) -> Self {
+        Self { owner, access, sees_own_only, ..self }
+    }
+
+    /// Sets the quota units of a day that jobs leave to other requests, for estimates.
+    #[must_use]
+    pub fn with_reserve_units(self, reserve_units: u32) -> Self {
+        Self { reserve_units, ..self }
+    }
+
+    /// Limits the concurrent searches of the caller. `take` returns a permit for one more search, or `None`.
+    #[must_use]
+    pub fn with_search_limit(
+        self,
+        take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { searches: Some(Arc::new(take)), ..self }
+    }
+
+    /// The name of the caller, if it may only see what belongs to it.
+    pub(crate) fn only_owner(&self) -> Option<String> {
+        match &self.access {
+            Access::Owner(name) if self.sees_own_only => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// A permit for one search, to be held until it ends.
+    pub(crate) fn search_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
+        let Some(take) = &self.searches else { return Ok(None) };
+        let too_many = || {
+            let message = "You run too many searches at the same time";
+            Error::new(Reason::TooManySearches, message)
+                .with_retry_after(Some(Duration::from_secs(1)))
+        };
+        take().map(Some).ok_or_else(too_many)
+    }
+}
+
+/// Receives the progress of a long call: a few dozen messages, and a few per minute while it waits.
+pub type ProgressSender = UnboundedSender<Progress>;
+
+/// The longest time between two progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The progress of a long call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The number of videos that are done.
+    pub done: u64,
+    /// The number of all videos, if it is known.
+    pub total: Option<u64>,
+    /// The last step, or the one in progress. It contains no text of third parties.
+    pub what: String,
+}
+
+impl<'a> Call<'a> {
+    /// A call that `vidra` answers and that is billed to this handle. Its time begins now.
+    pub fn new(vidra: &'a Vidra) -> Self {
+        Self { vidra, progress: None, batch_limit: None, library: None, began: Instant::now() }
+    }
+
+    /// Limits how many playlists the caller transcribes at once.
+    #[must_use]
+    pub fn within(self, limit: &'a BatchLimit) -> Self {
+        Self { batch_limit: Some(limit), ..self }
+    }
+
+    /// Lets the call use the library, or sets the reason why it cannot.
+    #[must_use]
+    pub fn with_library(self, library: &'a Result<CallerLibrary, Error>) -> Self {
+        Self { library: Some(library), ..self }
+    }
+
+    /// Sends the progress of the call to `progress`.
+    #[must_use]
+    pub fn with_progress(self, progress: &'a ProgressSender) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// The library.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the caller cannot use it.
+    pub(crate) fn library(&self) -> Result<&'a CallerLibrary, Error> {
+        let off = || Error::new(Reason::LibraryOff, "There is no library");
+        self.library.ok_or_else(off)?.as_ref().map_err(Clone::clone)
+    }
+
+    /// A permit for one playlist, to be held until it is transcribed.
+    pub(crate) fn batch_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
+        let Some(BatchLimit(take)) = self.batch_limit else { return Ok(None) };
+        let message = "Too many playlists are being transcribed for you already";
+        take().map(Some).ok_or_else(|| Error::new(Reason::TooManyBatches, message))
+    }
+
+    /// Reports progress, if the caller requested it.
+    pub(crate) fn report(&self, done: u64, total: Option<u64>, what: impl Into<String>) {
+        if let Some(progress) = self.progress {
+            // A receiver that is gone needs no progress.
+            let _ = progress.send(Progress { done, total, what: what.into() });
+        }
+    }
+
+    /// When the tool has to return what it has.
+    pub(crate) fn work_ends(&self) -> Instant {
+        self.began + WORK_TIME
+    }
+
+    /// When the call is stopped.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.began + ANSWER_TIME
+    }
+
+    /// The next item of a stream. Reports progress while none arrives, because many clients abandon a call
+    /// after a minute of silence.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TimedOut`] when the tool has to return what it has.
+    pub(crate) async fn next<S>(
+        &self,
+        from: &mut S,
+        done: u64,
+        total: Option<u64>,
+    ) -> Result<Option<S::Item>, Error>
+    where
+        S: Stream + Unpin,
+    {
+        loop {
+            let end = self.work_ends();
+            let wake = end.min(Instant::now() + PROGRESS_INTERVAL);
+            match timeout_at(wake, from.next()).await {
+                Ok(next) => return Ok(next),
+                Err(_) if wake == end => return Err(timed_out()),
+                Err(_) => self.report(done, total, "still at work"),
+            }
+        }
+    }
+}
+
+/// The error of a call that takes too long.
+pub(crate) fn timed_out() -> Error {
+    let seconds = WORK_TIME.as_secs();
+    Error::new(
+        Reason::TimedOut,
+        format!("There was no more time: a call may work for {seconds} seconds"),
+    )
+}

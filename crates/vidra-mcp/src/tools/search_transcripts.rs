@@ -1,0 +1,273 @@
+//! `search_transcripts`: finds what was said in videos, playlists and channels, and fetches the transcripts that the library
+//! lacks with a job.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use vidra::{Languages, Result, TranscriptQuery};
+use vidra_library::{
+    Access, Create, ItemFilter, ItemState, Job, JobId, JobRequest, JobSource, Library, SearchGroup,
+    TextSearch,
+};
+
+use super::hits::{Found, HitLimits, found};
+use super::job::{finished, waiting};
+use super::{Call, Offer, ToolInput, ToolResult};
+use crate::call::CallerLibrary;
+use crate::call_error::CallError;
+use crate::params::{
+    ChannelArg, ContextSeconds, Cursor, GroupArg, LanguagesArg, MaxChars, PlaylistArg, SinceArg,
+    TextQueryArg, VideoArgs, Whole,
+};
+use crate::reply::ToolOutput;
+
+/// How often the progress of a job is read.
+const POLL: Duration = Duration::from_secs(2);
+
+/// How many videos are fetched at once.
+const CONCURRENCY: usize = 8;
+
+/// The most failed videos that an answer names.
+const NAMED_FAILURES: usize = 100;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SearchTranscripts {
+    /// All words have to be in a video; also "exact phrase", OR, -without, prefix*
+    query: TextQueryArg,
+    /// 1 to 50 ids or URLs
+    videos: Option<VideoArgs>,
+    /// Id or URL
+    playlist: Option<PlaylistArg>,
+    /// Id, @handle or URL
+    channel: Option<ChannelArg>,
+    /// Most videos to search, the newest of a channel; 100 if not given
+    #[serde(default)]
+    most_videos: Whole<1, 500, 100>,
+    /// Published on this date or later
+    since: Option<SinceArg>,
+    /// Codes by preference (de,en); the spoken language if not given
+    lang: Option<LanguagesArg>,
+    /// video for the best moments of each video
+    group: Option<GroupArg>,
+    /// Seconds of text around a moment
+    #[serde(default)]
+    context: ContextSeconds,
+    /// Most moments or videos; 20 if not given
+    #[serde(default)]
+    limit: Whole<1, 100, 20>,
+    /// Length limit of the answer
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// nextCursor of the last answer
+    cursor: Option<Cursor>,
+}
+
+/// The moments that were found, and the videos that could not be searched.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TranscriptHits {
+    #[serde(flatten)]
+    found: Found,
+    /// The number of videos that were searched.
+    searched_videos: u64,
+    /// The ids of videos without a transcript, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    not_searched: BTreeMap<&'static str, Vec<String>>,
+    /// The job that fetches the other transcripts. Absent if all videos were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
+}
+
+impl SearchTranscripts {
+    fn sources(&self) -> Result<Vec<JobSource>, CallError> {
+        let videos = self.videos.iter().flat_map(|VideoArgs(ids)| ids);
+        let playlists = self.playlist.iter().map(|PlaylistArg(id)| JobSource::Playlist(id.clone()));
+        let channels = self.channel.iter().map(|ChannelArg(it)| JobSource::Channel(it.clone()));
+        let sources: Vec<JobSource> =
+            videos.map(|id| JobSource::Video(*id)).chain(playlists).chain(channels).collect();
+        match sources.is_empty() {
+            true => Err(CallError::bad("videos, playlist, channel: expected one of them")),
+            false => Ok(sources),
+        }
+    }
+
+    fn job_request(&self) -> JobRequest {
+        let mut request = JobRequest::default();
+        request.name = Some("search_transcripts".to_owned());
+        request.limit = Some(self.most_videos.get());
+        request.concurrency = CONCURRENCY;
+        request.dates.since = self.since.as_ref().and_then(|SinceArg(range)| range.since);
+        let languages = self.lang.as_ref().map(|LanguagesArg(it)| it.clone());
+        request.transcript =
+            TranscriptQuery::default().with_languages(languages.unwrap_or_else(Languages::default));
+        request
+    }
+}
+
+impl ToolInput for SearchTranscripts {
+    const NAME: &'static str = "search_transcripts";
+    const TITLE: &'static str = "Search transcripts";
+    const DESCRIPTION: &'static str = "Find what is said, and at which second, in YouTube videos, a playlist or a \
+        channel's newest videos. Fetches missing transcripts first. Use it instead of reading whole transcripts.";
+    const OFFER: Offer = Offer::WithLibrary;
+    type Output = TranscriptHits;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<TranscriptHits> {
+        let caller = call.library()?;
+        let _batch = call.batch_permit()?;
+        let (fetching, job) = Fetching::start(caller, self.sources()?, self.job_request()).await?;
+        let job = follow(call, caller, job).await?;
+        let _permit = caller.search_permit()?;
+        let TextQueryArg(query) = self.query;
+        let mut request = TextSearch {
+            group: self.group.map_or(SearchGroup::default(), |GroupArg(group)| group),
+            context: self.context.get(),
+            ..TextSearch::new(query)
+        };
+        request.filter.job = Some(job.id);
+        let limits =
+            HitLimits { cursor: self.cursor, limit: self.limit.count(), max_chars: self.max_chars };
+        let output = found(caller, &request, limits).await?;
+        let not_searched = failures(caller, job.id).await?;
+        let note = note(&job, &not_searched);
+        let job_id = (!finished(&job)).then(|| job.id.to_string());
+        fetching.end(job.state.is_finished()).await?;
+        let (output, searched_videos) = (output.output, output.coverage);
+        let output = output.map(|found| TranscriptHits {
+            found,
+            searched_videos,
+            not_searched,
+            job: job_id,
+        });
+        Ok(ToolOutput { head: format!("{}{note}", output.head), ..output })
+    }
+}
+
+/// Waits until a job has ended or waits for a resource, or the call has to answer.
+async fn follow(call: &Call<'_>, caller: &CallerLibrary, mut job: Job) -> Result<Job> {
+    let end = call.work_ends();
+    while job.state.is_active() && !is_waiting_beyond(&job, end) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let failed: u64 = job.progress.failed.values().sum();
+        call.report(job.progress.succeeded + failed, job.progress.total, "fetching transcripts");
+        let (id, seen) = (job.id, job.version);
+        job = caller.library.changed_job(id, &caller.access, seen, left.min(POLL)).await?;
+    }
+    Ok(job)
+}
+
+/// Whether the job waits for a resource that will not be there in time.
+fn is_waiting_beyond(job: &Job, end: Instant) -> bool {
+    let Some(wait) = &job.waiting else { return false };
+    let left = wait.until.duration_since(jiff::Timestamp::now());
+    let left = Duration::try_from(left).unwrap_or_default();
+    Instant::now() + left > end
+}
+
+/// The failed videos of a job by reason.
+async fn failures(
+    caller: &CallerLibrary,
+    job: JobId,
+) -> Result<BTreeMap<&'static str, Vec<String>>> {
+    let filter = ItemFilter { state: Some(ItemState::Failed), reason: None };
+    let page = caller.library.items(job, &caller.access, filter, None, NAMED_FAILURES);
+    let mut by_reason: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for item in page.await?.0 {
+        let Some(id) = item.video_id else { continue };
+        by_reason
+            .entry(item.reason.map_or("unknown", |it| it.code()))
+            .or_default()
+            .push(id.to_string());
+    }
+    Ok(by_reason)
+}
+
+/// What the answer lacks, and what to do about it.
+fn note(job: &Job, not_searched: &BTreeMap<&'static str, Vec<String>>) -> String {
+    let mut note = String::new();
+    for (reason, ids) in not_searched {
+        note += &format!("\nNot searched, {reason}: {}.", ids.join(", "));
+    }
+    if let Some(failure) = job.error.as_ref() {
+        note +=
+            &format!("\nA source could not be listed: {}.", failure.message.trim_end_matches('.'));
+    }
+    if !finished(job) {
+        let progress = &job.progress;
+        let total = progress.total.map(|it| format!(" of {it}")).unwrap_or_default();
+        note += &format!(
+            "\nNot complete: {}{total} transcripts are there{}. Job {} fetches the others: call again with the same arguments later.",
+            progress.succeeded,
+            waiting(job),
+            job.id,
+        );
+    }
+    note
+}
+
+/// A job that a call started. It is deleted if the call is cancelled, and its transcripts stay in the library.
+struct Fetching {
+    job: Option<(Library, Access, JobId)>,
+}
+
+impl Fetching {
+    /// Starts a job, or finds the unfinished one of an equal call.
+    async fn start(
+        caller: &CallerLibrary,
+        sources: Vec<JobSource>,
+        request: JobRequest,
+    ) -> Result<(Self, Job)> {
+        let (library, access) = (caller.library.clone(), caller.access.clone());
+        let key = Some(key(&sources, &request));
+        let create = |idempotency_key| {
+            let (owner, request, sources) =
+                (caller.owner.clone(), request.clone(), sources.clone());
+            library.create(Create { owner, request, sources, idempotency_key })
+        };
+        let mut created = create(key).await?;
+        if !created.is_new && created.job.state.is_finished() {
+            // Its sources may have new videos.
+            library.delete(created.job.id, &access).await?;
+            created = create(None).await?;
+        }
+        let job = created.is_new.then_some((library, access, created.job.id));
+        Ok((Self { job }, created.job))
+    }
+
+    /// Ends the search. The job is deleted if it is complete.
+    async fn end(mut self, is_complete: bool) -> Result<()> {
+        let Some((library, access, id)) = self.job.take().filter(|_| is_complete) else {
+            return Ok(());
+        };
+        library.delete(id, &access).await
+    }
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        let Some((library, access, id)) = self.job.take() else { return };
+        tokio::spawn(async move {
+            if let Err(error) = library.delete(id, &access).await {
+                tracing::warn!(
+                    reason = error.reason().code(),
+                    "job of a cancelled search not deleted"
+                );
+            }
+        });
+    }
+}
+
+/// A key by which an equal call finds the job.
+fn key(sources: &[JobSource], request: &JobRequest) -> String {
+    let mut hasher = DefaultHasher::new();
+    format!("{sources:?} {request:?}").hash(&mut hasher);
+    format!("search_transcripts {:016x}", hasher.finish())
+}
