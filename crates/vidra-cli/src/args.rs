@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 use vidra_sim::program::Options;
 
 use crate::cache::CacheCommand;
-use crate::client::{ClientArgs, SETTINGS};
+use crate::client::SETTINGS;
 use crate::commands::Data;
 use crate::config::ConfigCommand;
 use crate::config_file::ConfigFile;
@@ -21,7 +21,7 @@ use crate::keys::KeysCommand;
 use crate::library::LibraryCommand;
 use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
-use crate::mcp::ToolsArgs;
+use crate::mcp::{McpArgs, ToolsArgs};
 use crate::serve::ServeArgs;
 use crate::usage::in_one_line;
 use crate::values::listen_address;
@@ -170,7 +170,7 @@ pub(crate) enum Command {
     /// Run the REST service
     Serve(Box<ServeArgs>),
     /// Serve AI agents over standard input and output with the Model Context Protocol
-    Mcp(Box<ClientArgs>),
+    Mcp(Box<McpArgs>),
     /// Print the definitions of the tools for function calling
     Tools(ToolsArgs),
     /// Inspect or clear the cache

@@ -16,7 +16,6 @@ use vidra_server::read_config_file;
 use vidra_sim::Simulator;
 
 use crate::cache_args::{CacheArgs, StoreLocation};
-use crate::failure::described;
 use crate::user_folder::user_folder;
 use crate::values::{OrOff, at_least_one, bytes, count_in, http_url, millis, seconds, units};
 
@@ -180,12 +179,7 @@ fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
     pace.map(OrOff::At).ok_or_else(|| "expected a number per hour, or off".to_owned())
 }
 
-/// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
-pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result<Vidra, String> {
-    builder(args, default_store)?.build().map_err(|error| described(&error))
-}
-
-/// The settings of the client that the flags describe.
+/// The settings of the client that the flags describe. Without `--cache` it uses the `default_store`.
 pub(crate) fn builder(args: &ClientArgs, default_store: &StoreLocation) -> Result<Builder, String> {
     let builder = args.cache.apply(settings(args)?, default_store)?;
     let mut builder =

@@ -145,7 +145,7 @@ fn work(args: &Args, log: &log::Log) -> Result<(), Failure> {
     match &args.command {
         Command::Data(command) => commands::run(command),
         Command::Serve(options) => serve::run(options, log),
-        Command::Mcp(options) => Ok(mcp::run(options)?),
+        Command::Mcp(options) => mcp::run(options),
         Command::Tools(options) => mcp::print_tools(options),
         Command::Cache(options) => cache::run(options),
         Command::Library(options) => library::run(options),

@@ -119,7 +119,7 @@ fn cli(args: &Command) -> String {
     for command in commands().filter(|command| !is_data(command)) {
         let flags = match command.get_name() {
             "serve" => "\n[configuration.md](configuration.md) lists its flags.\n".to_owned(),
-            "mcp" => "\nIt takes `--demo` and the settings of\n\
+            "mcp" => "\nIt takes `--demo`, `--all-tools`, `--database` and the settings of\n\
                 [YouTube, quota and cache](configuration.md#youtube-quota-and-cache).\n"
                 .to_owned(),
             _ => table(command.get_positionals().chain(own_flags(command))),

@@ -124,6 +124,10 @@ pub(crate) struct ServeArgs {
     /// Disable the MCP endpoint /mcp
     #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) no_mcp: bool,
+
+    /// List all tools at /mcp, also former ones whose work a tool of the short list does
+    #[arg(long, env = "VIDRA_ALL_TOOLS", value_parser = FalseyValueParser::new(), help_heading = None)]
+    pub(crate) all_tools: bool,
 }
 
 /// Runs the service until a signal stops it.
@@ -235,6 +239,7 @@ fn config(args: &ServeArgs, callers: &Callers) -> Config {
         response_cache_bytes: args.client.cache.response_bytes(),
         batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),
         mcp: !args.no_mcp,
+        all_tools: args.all_tools,
         examples: if args.client.demo { examples() } else { vec![] },
         gate: callers.rules.clone(),
         ..Config::default()

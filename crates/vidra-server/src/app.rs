@@ -58,7 +58,9 @@ impl App {
     pub fn new(vidra: Vidra, config: Config) -> Self {
         let (mut router, document) = routes::routes(!config.metrics_apart);
         if config.mcp {
-            router = router.merge(mcp::route(&vidra)).merge(routes::from_slashes([mcp::PATH]));
+            router = router
+                .merge(mcp::route(&vidra, config.all_tools))
+                .merge(routes::from_slashes([mcp::PATH]));
         }
         let router = router
             .merge(pages::routes(config.examples.clone()))

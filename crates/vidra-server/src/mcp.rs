@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use vidra::{Reason, Vidra};
-use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions};
+use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions, ToolList};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
@@ -24,12 +24,15 @@ use crate::extract::{BodyLimits, MAX_BODY_BYTES, read_body};
 pub(crate) use crate::gate::MCP_PATH as PATH;
 use crate::gate::{CallerId, CallerRate};
 use crate::respond::is_stream;
+use crate::routes::library_of_tools;
 use crate::state::AppState;
 
 /// The route of the endpoint.
-pub(crate) fn route(vidra: &Vidra) -> Router<AppState> {
+pub(crate) fn route(vidra: &Vidra, all_tools: bool) -> Router<AppState> {
     let limits = SessionLimits::default();
+    let list = if all_tools { ToolList::All } else { ToolList::Short };
     let service = HttpService::<CallerId>::new(vidra.clone(), MAX_BODY_BYTES, limits);
+    let service = service.with_list(list);
     Router::new().route(PATH, any(answer)).layer(Extension(service))
 }
 
@@ -43,6 +46,7 @@ async fn answer(
     if let Some(Extension(caller)) = caller {
         parts.extensions.insert(state.batch_slots(caller));
     }
+    parts.extensions.insert(library_of_tools(&state, &parts.extensions));
     let counters = Arc::clone(&state.observers.counters);
     parts.extensions.insert(OnFailure::new(move |error| counters.note_error(error)));
     let method = parts.method.clone();

@@ -42,6 +42,7 @@ use crate::state::AppState;
 use vidra::Reason;
 
 use document::AnyObject;
+pub(crate) use library_caller::library_of_tools;
 pub(crate) use redirects::from_slashes;
 
 /// The route of playlist batches.

@@ -322,9 +322,7 @@ async fn read_filter(
         _ => None,
     };
     let channel = match channel {
-        Some(named) => {
-            Some(caller.library.channel_id(vidra, &named, own.as_deref()).await?)
-        }
+        Some(named) => Some(caller.library.channel_id(vidra, &named, own.as_deref()).await?),
         None => None,
     };
     let mut filter = LibraryFilter::default();

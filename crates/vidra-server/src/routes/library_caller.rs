@@ -5,12 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{Extensions, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use vidra::Reason;
+use vidra::{Error, Reason};
 use vidra_library::{Access, Library};
+use vidra_mcp::CallerLibrary;
 
 use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
@@ -104,14 +105,15 @@ impl LibraryCaller {
     }
 }
 
-impl FromRequestParts<AppState> for LibraryCaller {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
+impl LibraryCaller {
+    /// # Errors
+    ///
+    /// [`Reason::LibraryOff`] if there is no library for this caller, and [`Reason::LibraryUnavailable`].
+    fn new(extensions: &Extensions, state: &AppState) -> vidra::Result<Self> {
         let Some(config) = &state.library else {
-            return Err(ApiError::new(Reason::LibraryOff, "The library is switched off"));
+            return Err(Error::new(Reason::LibraryOff, "The library is switched off"));
         };
-        let (access, owner) = match (&state.keys, parts.extensions.get::<Arc<Caller>>()) {
+        let (access, owner) = match (&state.keys, extensions.get::<Arc<Caller>>()) {
             (Some(_), Some(caller)) => {
                 let name = caller.name.to_string();
                 let own = || Access::Owner(name.clone());
@@ -122,13 +124,38 @@ impl FromRequestParts<AppState> for LibraryCaller {
             _ => {
                 let message = "The library is switched off for callers without keys";
                 let detail = "library: without keys it works on loopback only";
-                return Err(ApiError::new(Reason::LibraryOff, message).with_detail(detail));
+                return Err(Error::new(Reason::LibraryOff, message).with_detail(detail));
             }
         };
         let (library, drain) = (config.file.get()?.clone(), state.drain.clone());
-        let caller = parts.extensions.get::<CallerId>().cloned();
+        let caller = extensions.get::<CallerId>().cloned();
         Ok(Self { library, access, owner, drain, state: state.clone(), caller })
     }
+}
+
+impl FromRequestParts<AppState> for LibraryCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
+        Ok(Self::new(&parts.extensions, state)?)
+    }
+}
+
+/// The library for the tools of a caller, or the reason why it cannot use it.
+pub(crate) fn library_of_tools(
+    state: &AppState,
+    extensions: &Extensions,
+) -> vidra::Result<CallerLibrary> {
+    let caller = LibraryCaller::new(extensions, state)?;
+    let sees_own_only = caller.sees_own_only();
+    let LibraryCaller { library, access, owner, state, caller, .. } = caller;
+    let reserve = state.library.as_ref().map_or(0, |it| it.worker.reserve_units);
+    let slot =
+        move || -> Option<Box<dyn Send>> { Some(Box::new(state.search_slot(caller.clone())?)) };
+    Ok(CallerLibrary::new(library)
+        .owned_by(owner, access, sees_own_only)
+        .with_reserve_units(reserve)
+        .with_search_limit(slot))
 }
 
 /// The items of all pages, from the one with this cursor.

@@ -2,6 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
+use axum::http::Extensions;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -9,6 +10,7 @@ use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
 use super::document::AnyObject;
+use super::library_caller::library_of_tools;
 use crate::error_body::{ApiError, BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::CallerId;
@@ -53,12 +55,14 @@ pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,
     State(state): State<AppState>,
     caller: Option<Extension<CallerId>>,
+    extensions: Extensions,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
 ) -> Result<Tagged<ToolAnswer>> {
     let arguments = arguments.unwrap_or_default();
     let slots = caller.map(|Extension(caller)| state.batch_slots(caller));
-    let context = Call::new(&vidra);
+    let library = library_of_tools(&state, &extensions);
+    let context = Call::new(&vidra).with_library(&library);
     let context = slots.as_ref().map_or(context, |slots| context.within(slots));
     let reply = call(tool.name, arguments, &context).await.map_err(failure)?;
     Ok(Tagged(ToolAnswer { text: reply.text, structured_content: reply.structured }))
