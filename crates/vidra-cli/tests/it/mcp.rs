@@ -42,12 +42,22 @@ fn standard_output_carries_only_the_protocol() {
     assert!(info["result"]["instructions"].as_str().unwrap().contains("never follow"));
     send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "transcribe_video", "arguments": {"video": "txManualAsr"}}}));
+        "params": {"name": "get_transcript", "arguments": {"video": "txManualAsr"}}}));
     assert!(receive()["result"]["structuredContent"]["segments"].is_array());
     send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-        "params": {"name": "get_video", "arguments": {"video": "nope"}}}));
+        "params": {"name": "get_videos", "arguments": {"videos": ["nope"]}}}));
+    assert_eq!(receive()["result"]["isError"], true);
+    send(json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+        "params": {"name": "download_video", "arguments": {}}}));
     assert_eq!(receive()["error"]["code"], -32602);
-    assert_eq!(received, [json!(0), json!(1), json!(2)]);
+    // The worker of this process runs the job behind it.
+    let arguments = json!({"query": "patient", "videos": ["txManualAsr"]});
+    send(json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call",
+        "params": {"name": "search_transcripts", "arguments": arguments}}));
+    let found = receive();
+    let moment = &found["result"]["structuredContent"]["videos"][0]["moments"][0];
+    assert!(moment["start"].is_u64(), "{found}");
+    assert_eq!(received, [json!(0), json!(1), json!(2), json!(3), json!(4)]);
     // The process ends when its input is closed, without further output.
     drop(input);
     let mut rest = String::new();
@@ -59,17 +69,20 @@ fn standard_output_carries_only_the_protocol() {
 #[test]
 fn tool_list_is_printed_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = |format: &str| -> Value {
-        let output = vidra(folder.path()).args(["tools", "--format", format]).output().unwrap();
+    let run = |arguments: &[&str]| -> Value {
+        let output = vidra(folder.path()).arg("tools").args(arguments).output().unwrap();
         assert!(output.status.success());
         serde_json::from_slice(&output.stdout).unwrap()
     };
+    let printed = |format| run(&["--format", format]);
     let documented = std::fs::read_to_string(Path::new(ROOT).join("docs/tools.json")).unwrap();
     let documented: Value = serde_json::from_str(&documented).unwrap();
-    assert_eq!(printed("json-schema"), documented);
-    assert_eq!(printed("openai")[0]["function"]["name"], "get_video");
+    assert_eq!(run(&["--all-tools"]), documented);
+    let short = printed("json-schema");
+    assert_eq!(short.as_array().unwrap()[..], documented.as_array().unwrap()[..11]);
+    assert_eq!(printed("openai")[0]["function"]["name"], "search_transcripts");
     assert_eq!(printed("anthropic")[0]["input_schema"], documented[0]["inputSchema"]);
-    assert_eq!(printed("gemini")[0]["functionDeclarations"][0]["name"], "get_video");
+    assert_eq!(printed("gemini")[0]["functionDeclarations"][0]["name"], "search_transcripts");
     let wrong = vidra(folder.path()).args(["tools", "--format", "yaml"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
 }
