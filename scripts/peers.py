@@ -1,8 +1,11 @@
 """Programs from PyPI and npm that our own are held against, in folders under the target folder."""
 
+import hashlib
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +18,10 @@ def made(packages, make):
     """The folder of these packages, made where it is missing, and only then is it under its name."""
     # Named after the versions, so that new ones are installed beside the old.
     name = "-".join(packages).replace("==", "-").replace("/", "-").replace("@", "-").strip("-")
+    return made_as(name, make)
+
+
+def made_as(name, make):
     place = TARGET / "peers" / name
     if place.exists():
         return place
@@ -49,6 +56,56 @@ def from_npm(packages):
         subprocess.run([*npm, *packages], check=True, stdout=subprocess.DEVNULL)
 
     return made(packages, make)
+
+
+def locked(lock):
+    """A virtual environment with the packages of a lock file, which names every one of them."""
+
+    def make(place):
+        subprocess.run([sys.executable, "-m", "venv", place], check=True)
+        pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
+        # Modules are compiled when they are imported: most never are.
+        pip += ["--no-compile", "--disable-pip-version-check", "--requirement", lock]
+        subprocess.run(pip, check=True)
+
+    return made_as(f"{lock.stem}-{digest(lock)}", make)
+
+
+def frozen(place, packages):
+    """The text of a lock file with the newest versions of these packages."""
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [place / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--quiet", *packages], check=True)
+    return subprocess.run([*pip, "freeze"], check=True, text=True, capture_output=True).stdout
+
+
+def locked_npm(lock):
+    """A folder with the packages of a folder with a package-lock.json."""
+
+    def make(place):
+        place.mkdir(parents=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(lock / name, place)
+        npm = ["npm", "ci", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", place]
+        subprocess.run(npm, check=True, stdout=subprocess.DEVNULL)
+
+    return made_as(f"{lock.name}-{digest(lock / 'package-lock.json')}", make)
+
+
+def lock_npm(lock, packages):
+    """Writes a folder with a package-lock.json of the newest versions of these packages."""
+    lock.mkdir(parents=True, exist_ok=True)
+    for old in lock.iterdir():
+        old.unlink()
+    (lock / "package.json").write_text(json.dumps({"private": True}))
+    # Without the addresses of packages, which are those of the registry that is set up here.
+    npm = ["npm", "install", "--silent", "--package-lock-only", "--omit-lockfile-registry-resolved"]
+    npm += ["--no-fund", "--no-audit", "--save-exact", "--prefix", lock, *packages]
+    subprocess.run(npm, check=True, stdout=subprocess.DEVNULL)
+
+
+def digest(lock):
+    return hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
 
 
 def enter(packages):
