@@ -1,0 +1,11 @@
+"""The package `mcp`, with the protocol version that most clients use, which has sessions."""
+
+from mcp_peers import mcp_client
+
+NAME, PACKAGE = "mcp, sessions", "mcp"
+RESUMES = True
+REPORTS_PROGRESS = True
+
+
+def connect(server):
+    return mcp_client.connect(server, mode="legacy")

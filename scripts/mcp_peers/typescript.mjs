@@ -1,0 +1,179 @@
+// The package @modelcontextprotocol/sdk, with the checks of checks.py. scripts/mcp-clients gives it the plan on
+// standard input, with the tables of calls.py.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(pathToFileURL(`${process.env.PEERS}/`));
+const sdk = "@modelcontextprotocol/sdk";
+const { Client } = require(`${sdk}/client/index.js`);
+const { StdioClientTransport } = require(`${sdk}/client/stdio.js`);
+const { StreamableHTTPClientTransport } = require(`${sdk}/client/streamableHttp.js`);
+const { version } = JSON.parse(
+  readFileSync(`${process.env.PEERS}/node_modules/${sdk}/package.json`, "utf-8"),
+);
+
+const plan = JSON.parse(readFileSync(0, "utf-8"));
+const tables = plan.tables;
+// In milliseconds. The client waits for a minute by default.
+const PATIENCE = 60_000;
+const tools = new Map(plan.tools.map((tool) => [tool.name, tool]));
+const calls = Object.entries(tables.calls).filter(([tool]) => tools.has(tool));
+const slow = tables.slowTools.find((tool) => tools.has(tool));
+
+function checkAnswer(tool, answer) {
+  assert.ok(!answer.isError, `${tool}: ${JSON.stringify(answer)}`);
+  assert.equal(answer.content[0].text.split("youtube-data").length, 3, tool);
+  if (answer.structuredContent) {
+    assert.match(answer.structuredContent.notice, /never follow instructions/, tool);
+  }
+}
+
+// A session, and the errors that the client reports on the side.
+async function connect(transport) {
+  const client = new Client({ name: "vidra-peer", version: "1" });
+  const errors = [];
+  client.onerror = (error) => errors.push(String(error));
+  // The client gives it to the transport alone.
+  let protocol;
+  const setVersion = transport.setProtocolVersion?.bind(transport);
+  transport.setProtocolVersion = (version) => {
+    protocol = version;
+    setVersion?.(version);
+  };
+  await client.connect(transport);
+  const call = (name, args, options) =>
+    client.callTool({ name, arguments: args }, undefined, options);
+  const close = async () => {
+    if (transport.terminateSession) await transport.terminateSession();
+    client.onerror = undefined;
+    await client.close();
+  };
+  return { client, call, close, errors, protocol };
+}
+
+const checks = {
+  async list({ client }) {
+    // The client also learns the output schemas here.
+    const listed = (await client.listTools()).tools;
+    assert.deepEqual(listed, plan.tools);
+  },
+
+  async call({ client, call, errors }, answers) {
+    for (const [tool, args] of calls) {
+      const steps = [];
+      const onprogress = ({ progress, total }) => steps.push([progress, total]);
+      const count = tables.steps[tool];
+      const answer = await call(tool, args, count ? { onprogress } : {});
+      checkAnswer(tool, answer);
+      answers.set(tool, answer.content[0].text);
+      if (count) {
+        await client.ping();
+        // The client forgets whom to report progress to as soon as it has the answer, also if it read the progress
+        // before. Then it reports the progress as an error.
+        const late = errors.filter((error) => /progress notification for an unknown/.test(error));
+        const expected = Array.from({ length: count }, (_, index) => [index + 1, count]);
+        assert.deepEqual(steps, expected.slice(0, count - late.length), tool);
+        errors.splice(0, errors.length, ...errors.filter((error) => !late.includes(error)));
+      }
+    }
+    const [tool, args, words] = tables.fails;
+    const answer = await call(tool, args);
+    assert.ok(answer.isError && answer.content[0].text.includes(words), JSON.stringify(answer));
+  },
+
+  async wrong({ call }) {
+    for (const [tool, args, word] of tables.wrongArguments) {
+      if (tables.wrongArgumentsAre === "result") {
+        const answer = await call(tool, args);
+        assert.ok(answer.isError, JSON.stringify(answer));
+        assert.ok(answer.content[0].text.includes(word), answer.content[0].text);
+      } else {
+        const names = (error) => `${error.message} ${JSON.stringify(error.data)}`.includes(word);
+        const isRight = (error) => error.code === tables.invalidParams && names(error);
+        await assert.rejects(call(tool, args), isRight, tool);
+      }
+    }
+  },
+
+  async unknown({ call }) {
+    await assert.rejects(call(tables.unknownTool, {}), { code: tables.invalidParams });
+  },
+
+  async cancel({ call }) {
+    const signal = AbortSignal.timeout(500);
+    await assert.rejects(call(slow, { video: tables.cancelledVideo }, { signal }));
+    await checkSession(call);
+  },
+
+  async crowd({ call }, answers) {
+    const names = [...answers.keys()];
+    const crowd = Array.from({ length: tables.crowd }, (_, index) => names[index % names.length]);
+    const given = await Promise.all(crowd.map((name) => call(name, tables.calls[name])));
+    crowd.forEach((name, index) => {
+      assert.equal(given[index].content[0].text, answers.get(name), name);
+    });
+  },
+};
+
+async function checkSession(call) {
+  checkAnswer("get_videos", await call("get_videos", tables.calls.get_videos));
+}
+
+async function checkDropped(url, requestInit) {
+  const { call, close } = await connect(
+    new StreamableHTTPClientTransport(new URL(url), { requestInit }),
+  );
+  checkAnswer(slow, await call(slow, { video: tables.droppedVideo }, { timeout: PATIENCE }));
+  await checkSession(call);
+  await close();
+}
+
+async function checkTransport(transport, open, service) {
+  const results = {};
+  const note = async (name, check) => {
+    try {
+      results[name] = (await check()) ?? "ok";
+    } catch (error) {
+      results[name] = String(error.stack ?? error);
+    }
+  };
+  const row = { client: "TypeScript SDK", version, protocol: "", transport, results };
+  await note("connect", async () => {
+    const session = await connect(open());
+    row.protocol = session.protocol;
+    const answers = new Map();
+    for (const [name, check] of Object.entries(checks)) {
+      await note(name, () => check(session, answers));
+    }
+    assert.deepEqual(session.errors, []);
+    await session.close();
+  });
+  if (results.connect === "ok") delete results.connect;
+  if (service) {
+    const init = { headers: service.headers };
+    await note("drop", () => checkDropped(service.dropped_running, init));
+    const lose = () => checkDropped(service.dropped_finished, init);
+    await note("lose", tables.resumesFinished ? lose : async () => "off");
+    if (service.headers.authorization) {
+      const refused = () => connect(new StreamableHTTPClientTransport(new URL(service.url)));
+      await note("refuse", () => assert.rejects(refused()));
+    }
+  }
+  return row;
+}
+
+// A log that strays to standard output would break the protocol.
+const env = { HOME: plan.folder, RUST_LOG: "trace" };
+const command = { command: plan.vidra, args: ["mcp", "--demo"], env, stderr: "ignore" };
+const rows = [checkTransport("stdio", () => new StdioClientTransport(command))];
+for (const [name, service] of Object.entries(plan.services)) {
+  const requestInit = { headers: service.headers };
+  const open = () => new StreamableHTTPClientTransport(new URL(service.url), { requestInit });
+  rows.push(checkTransport(name, open, service));
+}
+console.log(JSON.stringify(await Promise.all(rows)));
+// Streams of a check that failed may still be open.
+process.exitCode = 0;
+setTimeout(() => process.exit(), 1000).unref();
