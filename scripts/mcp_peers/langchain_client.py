@@ -1,7 +1,7 @@
 """langchain-mcp-adapters: the tools as an agent of LangChain has them.
 
-Over HTTP in the usual way, which opens a session for each call. Over standard input and output with one session,
-because the usual way would start a process for each call.
+Over HTTP in the usual way, which opens a session for each call. With a key, and over standard input and output, with one
+session for all calls.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from langchain_core.tools import ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool, load_mcp_tools
 
-from mcp_peers.session import Answer, ProtocolError, Stdio
+from mcp_peers.session import Answer, Http, ProtocolError, Stdio
 
 NAME, PACKAGE = "langchain", "langchain-mcp-adapters"
 RESUMES = True
@@ -58,12 +58,12 @@ async def open_session(server):
     client = MultiServerMCPClient({"vidra": connection})
     async with client.session("vidra", auto_initialize=False) as session:
         protocol = (await session.initialize()).protocolVersion
-        if isinstance(server, Stdio):
-            tools = await load_mcp_tools(session)
-            connection = None
-        else:
+        if isinstance(server, Http) and not server.headers:
             tools = await client.get_tools()
             session = None
+        else:
+            tools = await load_mcp_tools(session)
+            connection = None
 
         def make(name):
             tool = mcp.Tool(name=name, inputSchema={"type": "object", "properties": {}})

@@ -67,9 +67,9 @@ def answer_of(events):
     raise AssertionError("the stream ended without an answer")
 
 
-def check(urls, tool, moment):
+def check(urls, moment):
     session = Session(urls["url"], urls["headers"])
-    response = session.call(tool, {"video": calls.DROPPED_VIDEO})
+    response = session.call(calls.SLOW_TOOL, {"video": calls.DROPPED_VIDEO})
     events = parts(response)
     first = next(events)
     # The priming event: it names the stream and holds nothing.
@@ -84,7 +84,7 @@ def check(urls, tool, moment):
     assert session.request("DELETE").status in (200, 204)
 
 
-def row(transport, urls, tool):
+def row(transport, urls):
     """A row of the table."""
     results = {}
     for name, moment in (("drop", "running"), ("lose", "finished")):
@@ -92,7 +92,7 @@ def row(transport, urls, tool):
             results[name] = "off"
             continue
         try:
-            check(urls, tool, moment)
+            check(urls, moment)
             results[name] = "ok"
         except Exception as error:
             results[name] = f"{moment}: {error!r}"

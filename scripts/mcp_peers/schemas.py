@@ -23,7 +23,7 @@ def check(schema, name):
 
 
 def printed(vidra, form):
-    command = [vidra, "tools", "--format", form]
+    command = [vidra, "tools", "--all-tools", "--format", form]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 

@@ -18,9 +18,7 @@ const plan = JSON.parse(readFileSync(0, "utf-8"));
 const tables = plan.tables;
 // In milliseconds. The client waits for a minute by default.
 const PATIENCE = 60_000;
-const tools = new Map(plan.tools.map((tool) => [tool.name, tool]));
-const calls = Object.entries(tables.calls).filter(([tool]) => tools.has(tool));
-const slow = tables.slowTools.find((tool) => tools.has(tool));
+const slow = tables.slowTool;
 
 function checkAnswer(tool, answer) {
   assert.ok(!answer.isError, `${tool}: ${JSON.stringify(answer)}`);
@@ -54,27 +52,31 @@ async function connect(transport) {
 }
 
 const checks = {
-  async list({ client }) {
+  async list({ client, service }) {
     // The client also learns the output schemas here.
     const listed = (await client.listTools()).tools;
-    assert.deepEqual(listed, plan.tools);
+    assert.deepEqual(listed, service.tools);
   },
 
-  async call({ client, call, errors }, answers) {
-    for (const [tool, args] of calls) {
+  async call({ client, call, errors, service }, answers) {
+    const listed = new Set(service.tools.map((tool) => tool.name));
+    for (const tool of Object.keys(tables.calls).filter((name) => listed.has(name))) {
       const steps = [];
       const onprogress = ({ progress, total }) => steps.push([progress, total]);
       const count = tables.steps[tool];
-      const answer = await call(tool, args, count ? { onprogress } : {});
+      const answer = await call(tool, tables.calls[tool], count ? { onprogress } : {});
       checkAnswer(tool, answer);
-      answers.set(tool, answer.content[0].text);
+      if (!tables.changing.includes(tool)) answers.set(tool, answer.content[0].text);
       if (count) {
         await client.ping();
         // The client forgets whom to report progress to as soon as it has the answer, also if it read the progress
         // before. Then it reports the progress as an error.
         const late = errors.filter((error) => /progress notification for an unknown/.test(error));
-        const expected = Array.from({ length: count }, (_, index) => [index + 1, count]);
-        assert.deepEqual(steps, expected.slice(0, count - late.length), tool);
+        assert.ok(steps.length + late.length > 0, tool);
+        steps.forEach(([done, total], index) => {
+          assert.equal(total, count, tool);
+          assert.ok(index === 0 || done > steps[index - 1][0], `${tool}: ${steps}`);
+        });
         errors.splice(0, errors.length, ...errors.filter((error) => !late.includes(error)));
       }
     }
@@ -84,14 +86,15 @@ const checks = {
   },
 
   async wrong({ call }) {
-    for (const [tool, args, word] of tables.wrongArguments) {
+    for (const [tool, args, words] of tables.wrongArguments) {
+      const hasWords = (text) => words.every((word) => text.includes(word));
       if (tables.wrongArgumentsAre === "result") {
         const answer = await call(tool, args);
-        assert.ok(answer.isError, JSON.stringify(answer));
-        assert.ok(answer.content[0].text.includes(word), answer.content[0].text);
+        const { text } = answer.content[0];
+        assert.ok(answer.isError && hasWords(text), text);
       } else {
-        const names = (error) => `${error.message} ${JSON.stringify(error.data)}`.includes(word);
-        const isRight = (error) => error.code === tables.invalidParams && names(error);
+        const isRight = ({ code, message, data }) =>
+          code === tables.invalidParams && hasWords(`${message} ${JSON.stringify(data)}`);
         await assert.rejects(call(tool, args), isRight, tool);
       }
     }
@@ -130,7 +133,8 @@ async function checkDropped(url, requestInit) {
   await close();
 }
 
-async function checkTransport(transport, open, service) {
+// A row of the table.
+async function checkTransport(transport, service) {
   const results = {};
   const note = async (name, check) => {
     try {
@@ -141,17 +145,17 @@ async function checkTransport(transport, open, service) {
   };
   const row = { client: "TypeScript SDK", version, protocol: "", transport, results };
   await note("connect", async () => {
-    const session = await connect(open());
+    const session = await connect(open(service));
     row.protocol = session.protocol;
     const answers = new Map();
     for (const [name, check] of Object.entries(checks)) {
-      await note(name, () => check(session, answers));
+      await note(name, () => check({ ...session, service }, answers));
     }
     assert.deepEqual(session.errors, []);
     await session.close();
   });
   if (results.connect === "ok") delete results.connect;
-  if (service) {
+  if (service.url) {
     const init = { headers: service.headers };
     await note("drop", () => checkDropped(service.dropped_running, init));
     const lose = () => checkDropped(service.dropped_finished, init);
@@ -164,16 +168,17 @@ async function checkTransport(transport, open, service) {
   return row;
 }
 
-// A log that strays to standard output would break the protocol.
-const env = { HOME: plan.folder, RUST_LOG: "trace" };
-const command = { command: plan.vidra, args: ["mcp", "--demo"], env, stderr: "ignore" };
-const rows = [checkTransport("stdio", () => new StdioClientTransport(command))];
-for (const [name, service] of Object.entries(plan.services)) {
-  const requestInit = { headers: service.headers };
-  const open = () => new StreamableHTTPClientTransport(new URL(service.url), { requestInit });
-  rows.push(checkTransport(name, open, service));
+function open({ url, headers, command }) {
+  if (url) {
+    return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  }
+  // A log that strays to standard output would break the protocol.
+  const env = { HOME: plan.folder, RUST_LOG: "trace" };
+  const [program, ...args] = command;
+  return new StdioClientTransport({ command: program, args, env, stderr: "ignore" });
 }
+
+const rows = Object.entries(plan.services).map((service) => checkTransport(...service));
 console.log(JSON.stringify(await Promise.all(rows)));
 // Streams of a check that failed may still be open.
-process.exitCode = 0;
 setTimeout(() => process.exit(), 1000).unref();
