@@ -15,6 +15,10 @@ from mcp_peers import calls
 HOP = {"connection", "content-length", "transfer-encoding", "keep-alive"}
 
 
+class Dropped(Exception):
+    """The stream was dropped on purpose."""
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -24,30 +28,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def relay(self):
         _, moment, path = self.path.split("/", 2)
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        is_dropped = b'"tools/call"' in body and calls.DROPPED_VIDEO.encode() in body
+        if b'"tools/call"' not in body or calls.DROPPED_VIDEO.encode() not in body:
+            moment = None
         # The newest protocol sends no event before the answer.
-        timeout = 1 if is_dropped and moment == "running" else 60
+        timeout = 1 if moment == "running" else 60
         upstream = http.client.HTTPConnection(self.server.upstream, timeout=timeout)
         self.close_connection = True
-        with contextlib.closing(upstream), contextlib.suppress(OSError):
-            headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP}
-            upstream.request(self.command, f"/{path}", body or None, headers)
-            response = upstream.getresponse()
-            self.send_response(response.status)
-            for key, value in response.getheaders():
-                if key.lower() not in HOP:
-                    self.send_header(key, value)
-            self.send_header("transfer-encoding", "chunked")
-            self.send_header("connection", "close")
-            self.end_headers()
-            for part in parts(response):
-                if is_dropped and moment == "finished" and b'"result"' in part:
-                    # Without the end of the body: a client can tell that it is not complete.
-                    return
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-                if is_dropped and moment == "running":
-                    return
-            self.wfile.write(b"0\r\n\r\n")
+        with contextlib.closing(upstream):
+            try:
+                self.pass_on(upstream, path, body, moment)
+            except (Dropped, TimeoutError):
+                # The body ends without its end: a client can tell that it is not complete.
+                self.server.dropped += 1
+
+    def pass_on(self, upstream, path, body, moment):
+        headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP}
+        upstream.request(self.command, f"/{path}", body or None, headers)
+        response = upstream.getresponse()
+        self.send_response(response.status)
+        for key, value in response.getheaders():
+            if key.lower() not in HOP:
+                self.send_header(key, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for part in parts(response):
+            if moment == "finished" and b'"result"' in part:
+                raise Dropped
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            if moment == "running":
+                raise Dropped
+        self.wfile.write(b"0\r\n\r\n")
 
     do_GET = do_POST = do_DELETE = relay
 
@@ -72,6 +83,8 @@ class Proxy(http.server.ThreadingHTTPServer):
     def __init__(self, upstream):
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream = upstream
+        # How many streams it has dropped.
+        self.dropped = 0
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

@@ -1,7 +1,7 @@
 """langchain-mcp-adapters: the tools as an agent of LangChain has them.
 
-Over HTTP in the usual way, which opens a session for each call. With a key, and over standard input and output, with one
-session for all calls.
+Over HTTP in the usual way, which opens a session for each call. With a key, and over standard input and output, with
+one session for all calls.
 """
 
 import contextlib
