@@ -96,7 +96,11 @@ fn fault(path: &Path, why: &str, members: &Map<String, Value>, schema: &Value) -
     }
     let got = value.map_or_else(|| "nothing".to_owned(), shown);
     let why = one_line(why.trim_end_matches('.'));
-    format!("{path}: {got} is not valid: {why}; {}", expected(schema))
+    let expected = match why.contains("expected ") {
+        true => described(schema).trim_start_matches([' ', ',']).to_owned(),
+        false => expected(schema),
+    };
+    format!("{path}: {got} is not valid: {why}; {expected}")
 }
 
 fn shown(value: &Value) -> String {
@@ -130,6 +134,13 @@ fn expected(schema: &Value) -> String {
         (_, _, Some("object")) => text += "an object",
         _ => text += "a text",
     }
+    text + &described(schema)
+}
+
+/// The description of an argument and an example of it.
+fn described(schema: &Value) -> String {
+    let mut text = String::new();
+    let words = schema["enum"].as_array().or_else(|| schema["items"]["enum"].as_array());
     if let Some(description) = schema["description"].as_str() {
         let _ = write!(text, " ({})", one_line(description.trim_end_matches('.')));
     }

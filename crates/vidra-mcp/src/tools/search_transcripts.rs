@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use vidra::{Languages, Result, TranscriptQuery};
+use vidra::{Languages, Reason, Result, TranscriptQuery};
 use vidra_library::{
     Access, Create, ItemFilter, ItemState, Job, JobId, JobRequest, JobSource, Library, SearchGroup,
     TextSearch,
@@ -119,11 +119,39 @@ impl ToolInput for SearchTranscripts {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<TranscriptHits> {
         let caller = call.library()?;
+        let sources = self.sources()?;
         let _batch = call.batch_permit()?;
-        let (fetching, job) = Fetching::start(caller, self.sources()?, self.job_request()).await?;
+        match self.search(call, caller, &sources, Sharing::WithEqualCalls).await {
+            // An equal call has ended, and deleted the job. The library has its transcripts.
+            Err(CallError::Failed(error)) if error.reason() == Reason::JobNotFound => {
+                self.search(call, caller, &sources, Sharing::None).await
+            }
+            output => output,
+        }
+    }
+}
+
+/// Whether a call uses the unfinished job of an equal one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    WithEqualCalls,
+    None,
+}
+
+impl SearchTranscripts {
+    /// Fetches what is missing, and searches.
+    async fn search(
+        &self,
+        call: &Call<'_>,
+        caller: &CallerLibrary,
+        sources: &[JobSource],
+        sharing: Sharing,
+    ) -> ToolResult<TranscriptHits> {
+        let request = self.job_request();
+        let (fetching, job) = Fetching::start(caller, sources, &request, sharing).await?;
         let job = follow(call, caller, job).await?;
         let _permit = caller.search_permit()?;
-        let TextQueryArg(query) = self.query;
+        let TextQueryArg(query) = self.query.clone();
         let mut request = TextSearch {
             group: self.group.map_or(SearchGroup::default(), |GroupArg(group)| group),
             context: self.context.get(),
@@ -222,16 +250,17 @@ impl Fetching {
     /// Starts a job, or finds the unfinished one of an equal call.
     async fn start(
         caller: &CallerLibrary,
-        sources: Vec<JobSource>,
-        request: JobRequest,
+        sources: &[JobSource],
+        request: &JobRequest,
+        sharing: Sharing,
     ) -> Result<(Self, Job)> {
         let (library, access) = (caller.library.clone(), caller.access.clone());
-        let key = Some(key(&sources, &request));
         let create = |idempotency_key| {
             let (owner, request, sources) =
-                (caller.owner.clone(), request.clone(), sources.clone());
+                (caller.owner.clone(), request.clone(), sources.to_vec());
             library.create(Create { owner, request, sources, idempotency_key })
         };
+        let key = (sharing == Sharing::WithEqualCalls).then(|| key(sources, request));
         let mut created = create(key).await?;
         if !created.is_new && created.job.state.is_finished() {
             // Its sources may have new videos.

@@ -91,3 +91,20 @@ async fn the_mood_of_the_comments() {
         &texts[0][..200]
     );
 }
+
+/// Equal calls share the job that fetches, and the first that ends deletes it.
+#[tokio::test]
+async fn equal_calls_at_once_all_find_the_same() {
+    let world = World::new();
+    let arguments = json!({"query": "patient", "playlist": "PLsize50"});
+    let calls = (0..20).map(|_| world.call("search_transcripts", arguments.clone()));
+    let found: Vec<Value> = futures_util::future::join_all(calls)
+        .await
+        .into_iter()
+        .map(|reply| reply.unwrap_or_else(|error| panic!("{}", error.for_model())).structured)
+        .collect();
+    assert!(found.iter().all(|it| *it == found[0]), "{found:?}");
+    assert_eq!(found[0]["searchedVideos"], 50);
+    let jobs = world.reply("get_job", json!({})).await.structured;
+    assert_eq!(jobs["jobs"], json!([]), "jobs of ended searches are deleted");
+}

@@ -256,7 +256,8 @@ async fn tools_can_be_called_over_rest() {
     assert!(got.json()["text"].as_str().unwrap().contains("<youtube-data "));
     assert_eq!(got.cost(), 1);
     let (_, details) = app.post("/api/tools/get_video", json!({"video": "x"})).await.problem(400);
-    assert!(details[0].starts_with("video: Not a valid video identifier: x"), "{details:?}");
+    let fault = "video: \"x\" is not valid: Not a valid video identifier: x";
+    assert!(details[0].starts_with(fault), "{details:?}");
     app.post("/api/tools/get_video", "").await.problem(400);
     app.post("/api/tools/get_video", "[1]").await.problem(400);
     let (message, _) = app.post("/api/tools/download", json!({})).await.problem(404);
