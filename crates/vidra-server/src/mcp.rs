@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Router};
@@ -25,6 +25,9 @@ pub(crate) use crate::gate::MCP_PATH as PATH;
 use crate::gate::{CallerId, CallerRate};
 use crate::respond::is_stream;
 use crate::state::AppState;
+
+/// The last event that the client of a lost stream received.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The route of the endpoint.
 pub(crate) fn route(vidra: &Vidra) -> Router<AppState> {
@@ -51,6 +54,7 @@ async fn answer(
     if let Some(rate) = rate.filter(|_| method == Method::POST && is_work(&body)) {
         rate.admit_work()?;
     }
+    let is_standalone = method == Method::GET && !parts.headers.contains_key(LAST_EVENT_ID);
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
     let mut response = response.map_err(too_many_sessions)?.map(Body::new);
     if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
@@ -58,7 +62,8 @@ async fn answer(
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     if is_stream(&response) {
-        return Ok(until_shutdown(response, &method, state.drain));
+        let limit = if is_standalone { Duration::ZERO } else { STREAM_LIMIT };
+        return Ok(until_shutdown(response, limit, state.drain));
     }
     if response.status().is_success() || is_json(response.headers()) {
         return Ok(response);
@@ -100,10 +105,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("application/json"))
 }
 
-/// Ends a stream on shutdown. The notification stream that agents open with GET ends at once, because
-/// nothing is sent on it.
-fn until_shutdown(response: Response, method: &Method, drain: Drain) -> Response {
-    let limit = if method == Method::GET { Duration::ZERO } else { STREAM_LIMIT };
+/// Ends a stream when shutdown has lasted for `limit`. The standalone stream that agents open with GET ends at once,
+/// because nothing is sent on it. A GET that resumes a stream may bring an answer.
+fn until_shutdown(response: Response, limit: Duration, drain: Drain) -> Response {
     let mut response = response.map(|body| {
         let end = Box::pin(drain.has_lasted(limit));
         Body::from_stream(body.into_data_stream().take_until(end))

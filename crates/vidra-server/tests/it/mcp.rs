@@ -336,6 +336,33 @@ async fn review_o5_refusals_of_tool_calls_are_counted() {
     assert!(metrics.contains("\nvidra_limited_total{reason=\"quota_exhausted\"} 1\n"), "{metrics}");
 }
 
+/// The client of a lost stream requests the rest of it with GET, also while the service shuts down.
+#[tokio::test(start_paused = true)]
+async fn users_22_a_lost_stream_is_resumed_with_its_answer() {
+    let app = TestApp::uncached();
+    let session = session(&app, &[]).await;
+    app.sim.set_latency(Duration::from_secs(1));
+    let video = call("get_video", &json!({"video": "fda4eREcaTQ"}));
+    let request = message(&video, &[("mcp-session-id", &session)]);
+    let mut lost = app.app.answer(request, PEER).await;
+    let priming = lost.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
+    let priming = String::from_utf8(priming.to_vec()).unwrap();
+    let id = priming.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
+    drop(lost);
+    let resume = || {
+        let request = Request::get("http://localhost/mcp").header("accept", "text/event-stream");
+        let request = request.header("mcp-session-id", &session).header("last-event-id", id);
+        request.body(Body::empty()).unwrap()
+    };
+    let running = app.app.answer(resume(), PEER).await;
+    app.app.drain();
+    let rest = running.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&rest).contains("structuredContent"), "{rest:?}");
+    let got = app.send(resume()).await;
+    assert_eq!(answer(&got)["result"]["structuredContent"]["video"]["id"], "fda4eREcaTQ");
+    assert_eq!(app.sim.record().calls_to(Endpoint::Videos), 1);
+}
+
 /// Handshakes, lists and the end of a session are no work, and work is limited as everywhere.
 #[tokio::test(start_paused = true)]
 async fn users_21_only_calls_of_tools_count_against_the_rate() {
