@@ -78,7 +78,7 @@ pub enum TooManySessions {
 impl<C: Caller> HttpService<C> {
     /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
     /// which it is billed; `vidra` answers all others. It may also carry [`BatchLimit`],
-    /// [`OnFailure`](crate::OnFailure) and the [`Caller`].
+    /// [`CallRefusal`](crate::CallRefusal), [`OnFailure`](crate::OnFailure) and the [`Caller`].
     ///
     /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
     /// one knows its names. Bodies of more than `most_body` bytes are rejected.

@@ -42,7 +42,7 @@ mod schema;
 mod server;
 pub mod tools;
 
-pub use call_error::{CallError, OnFailure};
+pub use call_error::{CallError, CallRefusal, OnFailure};
 pub use definitions::Format;
 pub use http::{Caller, HttpService, SessionLimits, TooManySessions};
 pub use reply::Reply;

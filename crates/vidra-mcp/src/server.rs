@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use vidra::{Error, Reason, Vidra};
 
-use crate::call_error::{CallError, OnFailure, failure, log};
+use crate::call_error::{CallError, CallRefusal, OnFailure, failure, log};
 use crate::definitions::mcp_tool;
 use crate::reply::Reply;
 use crate::tools::{BatchLimit, Call, Progress, call, tool, tools};
@@ -67,6 +67,9 @@ impl Server {
         // Over HTTP each request carries the handle that its caller is billed to.
         let parts = context.extensions.get::<http::request::Parts>();
         let carried = parts.map(|parts| &parts.extensions);
+        if let Some(CallRefusal(error)) = carried.and_then(|it| it.get()) {
+            return Err(error.clone().into());
+        }
         let vidra = carried.and_then(|it| it.get::<Vidra>()).unwrap_or(&self.vidra);
         let mut tool_call = Call::new(vidra);
         if let Some(limit) = carried.and_then(|it| it.get::<BatchLimit>()) {

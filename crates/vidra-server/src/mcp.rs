@@ -1,8 +1,10 @@
 //! `/mcp`: the tools for AI agents, over the Model Context Protocol.
 //!
-//! The gate has checked host, origin and key before. Each request is billed to its own caller. Only calls of tools
-//! count against the caller's rate: handshakes, lists and notifications are no work.
+//! The gate has checked host, origin and key before. Each request is billed to its own caller. Only calls of tools and
+//! reads of resources count against the caller's rate: handshakes, lists and notifications are no work. A call over
+//! the limit gets a result that names the wait, because agents show a model no bare HTTP error.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use vidra::{Reason, Vidra};
-use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions};
+use vidra_mcp::{CallRefusal, HttpService, OnFailure, SessionLimits, TooManySessions};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
@@ -51,8 +53,16 @@ async fn answer(
     let method = parts.method.clone();
     let rate = parts.extensions.remove::<CallerRate>();
     let body = read_body(body, BodyLimits::default()).await?;
-    if let Some(rate) = rate.filter(|_| method == Method::POST && is_work(&body)) {
-        rate.admit_work()?;
+    if let Some(rate) = rate.filter(|_| method == Method::POST) {
+        match Message::parse(&body) {
+            Message::Free => {}
+            Message::Work => {
+                if let Err(error) = rate.admit_work() {
+                    parts.extensions.insert(CallRefusal(error));
+                }
+            }
+            Message::Unknown => rate.admit_work()?,
+        }
     }
     let is_standalone = method == Method::GET && !parts.headers.contains_key(LAST_EVENT_ID);
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
@@ -71,13 +81,30 @@ async fn answer(
     Ok(rewrite_error(response).await)
 }
 
-/// Whether a message calls a tool, or is no message at all.
-fn is_work(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Message {
-        method: String,
+/// A message of a client, as far as the rate limit is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Message {
+    /// It needs no data of the platform.
+    Free,
+    /// It may need some. A caller over its limit gets a result that says so.
+    Work,
+    /// No message, or a batch. It counts as work, and a caller over its limit gets 429.
+    Unknown,
+}
+
+impl Message {
+    fn parse(body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            method: Cow<'a, str>,
+        }
+        match serde_json::from_slice(body).map(|Head { method }| method) {
+            Ok(method) if matches!(&*method, "tools/call" | "resources/read") => Self::Work,
+            Ok(_) => Self::Free,
+            Err(_) => Self::Unknown,
+        }
     }
-    serde_json::from_slice(body).map_or(true, |Message { method }| method == "tools/call")
 }
 
 /// Sessions are counted by key, or by address without one. Only the sessions of a key are closed to other

@@ -1,5 +1,7 @@
 //! `/mcp` and `POST /api/tools/{name}`: access, charges, errors, cancellation and shutdown.
 
+mod rates;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -361,70 +363,4 @@ async fn users_22_a_lost_stream_is_resumed_with_its_answer() {
     let got = app.send(resume()).await;
     assert_eq!(answer(&got)["result"]["structuredContent"]["video"]["id"], "fda4eREcaTQ");
     assert_eq!(app.sim.record().calls_to(Endpoint::Videos), 1);
-}
-
-/// Handshakes, lists and the end of a session are no work, and work is limited as everywhere.
-#[tokio::test(start_paused = true)]
-async fn users_21_only_calls_of_tools_count_against_the_rate() {
-    let rate = KeyLimits { rate: "2/h".parse().ok(), ..KeyLimits::default() };
-    let app = app(keys(&[("alice", rate)]));
-    let key = ("x-api-key", "vk_alice");
-    let remaining = |got: &TestResponse| got.header("ratelimit-remaining").map(str::to_owned);
-    let got = send(&app, &initialize(), &[key]).await;
-    assert_eq!((got.status.as_u16(), remaining(&got).as_deref()), (200, Some("2")));
-    let session = session(&app, &[key]).await;
-    let in_session: Headers<'_> = &[key, ("mcp-session-id", &session)];
-    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-    let video = call("get_video", &json!({"video": "fda4eREcaTQ"}));
-    for message in [&list, &ping, &list] {
-        let got = send(&app, message, in_session).await;
-        assert_eq!((got.status.as_u16(), remaining(&got).as_deref()), (200, Some("2")));
-    }
-    for left in ["1", "0"] {
-        let got = send(&app, &video, in_session).await;
-        assert_eq!((got.status.as_u16(), remaining(&got).as_deref()), (200, Some(left)));
-    }
-    let refused = send(&app, &video, in_session).await;
-    assert_eq!((refused.problem(429).0.as_str(), refused.cost()), (TOO_MANY, 0));
-    assert_eq!(refused.header("retry-after"), Some("1800"));
-    assert_eq!(remaining(&refused).as_deref(), Some("0"));
-    // A caller over its limit can still end its session.
-    assert_eq!(send(&app, &list, in_session).await.status, 200);
-    let close = Request::delete("http://localhost/mcp").header(key.0, key.1);
-    let close = close.header("mcp-session-id", &session).body(Body::empty()).unwrap();
-    assert_eq!(app.send(close).await.status, 204);
-}
-
-const TOO_MANY: &str = "Too many requests to this service";
-
-/// Free messages are limited too, and whatever is no message of the protocol counts as work.
-#[tokio::test(start_paused = true)]
-async fn users_21_free_messages_are_no_way_around_the_rate() {
-    let rules = || Rules { rate: "2/h".parse().ok(), ..Rules::default() };
-    let large = json!("x".repeat(140_000));
-    let junk = [json!("x"), json!([initialize()]), json!({"id": 1})];
-    for body in junk {
-        let app = app(rules());
-        for is_admitted in [true, true, false] {
-            let got = send(&app, &body, &[]).await;
-            assert_eq!(got.status != 429, is_admitted, "{}", got.text);
-        }
-    }
-    // There is no session, or the body is too large, or there is no such endpoint.
-    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-    for (mcp, body, status) in [(true, &ping, 400), (true, &large, 413), (false, &ping, 404)] {
-        let config = Config { gate: rules(), mcp, ..Config::default() };
-        let app = TestApp::configured(|builder| builder, config);
-        for count in 0..30 {
-            let got = send(&app, body, &[]).await;
-            assert_eq!(got.status.as_u16(), if count < 22 { status } else { 429 }, "{count}");
-        }
-    }
-    // A wrong key counts at once, whatever the message is.
-    let app = self::app(Rules { rate: rules().rate, ..keys(&[("alice", KeyLimits::default())]) });
-    for status in [401, 401, 429] {
-        send(&app, &initialize(), &[("x-api-key", "vk_guess")]).await.problem(status);
-    }
-    assert_eq!(send(&app, &initialize(), &[("x-api-key", "vk_alice")]).await.status, 200);
 }
