@@ -60,6 +60,7 @@ from vidra_client.api.search import get_search
 from vidra_client.api.service import (
     get_cache,
     get_health,
+    get_llms_txt,
     get_metrics,
     get_openapi,
     get_quota,
@@ -210,6 +211,7 @@ assert ok(get_usage.sync(client=client)).days[0].callers
 assert ok(get_health.sync(client=client)).status == "ok"
 assert ok(get_readiness.sync(client=client)).status == "ready"
 assert "vidra_" in ok(get_metrics.sync(client=client))
+assert ok(get_llms_txt.sync(client=client)).startswith("# vidra")
 document = ok(get_openapi.sync(client=client))
 
 missing = get_video.sync("quirkAbsent", client=client)

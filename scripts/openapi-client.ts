@@ -179,6 +179,7 @@ check((await ok(json.GET("/api/usage"))).days.length > 0, "usage");
 check((await ok(json.GET("/healthz"))).status === "ok", "health");
 check((await ok(json.GET("/readyz"))).status === "ready", "readiness");
 check((await ok(text.GET("/metrics", { parseAs: "text" }))).includes("vidra_"), "metrics");
+check((await ok(text.GET("/llms.txt", { parseAs: "text" }))).startsWith("# vidra"), "llms.txt");
 const document = await ok(json.GET("/openapi.json"));
 
 const { error } = await json.GET("/api/video/{id}", { params: { path: { id: "quirkAbsent" } } });

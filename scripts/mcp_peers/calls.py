@@ -61,7 +61,7 @@ SLOW_TOOL = "get_transcript"
 CANCELLED_VIDEO, DROPPED_VIDEO = "plSlow_____", "ttSlow_____"
 
 # Whether the service sends an answer again that was complete when its stream was dropped.
-RESUMES_FINISHED = False
+RESUMES_FINISHED = True
 
 # Calls at once.
 CROWD = 50

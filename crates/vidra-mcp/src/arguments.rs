@@ -95,6 +95,9 @@ fn fault(path: &Path, why: &str, members: &Map<String, Value>, schema: &Value) -
         }
     }
     let got = value.map_or_else(|| "nothing".to_owned(), shown);
+    if schema["enum"].is_array() {
+        return format!("{path}: {got} is not valid; {}", expected(schema));
+    }
     let why = one_line(why.trim_end_matches('.'));
     let expected = match why.contains("expected ") {
         true => described(schema).trim_start_matches([' ', ',']).to_owned(),

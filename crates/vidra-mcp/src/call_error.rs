@@ -34,6 +34,12 @@ impl OnFailure {
     }
 }
 
+/// Refuses the calls of a request, because of the rate limit of its caller for example. A request of the HTTP service
+/// carries it as an extension. The result of a call is then this error, so that the model reads its cause and how
+/// long to wait.
+#[derive(Debug, Clone)]
+pub struct CallRefusal(pub Error);
+
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
@@ -100,10 +106,12 @@ fn what_to_do(error: &Error) -> String {
     }
 }
 
-/// Logs a failed call. Videos that do not exist or are private are no reason for a warning.
+/// Logs a failed call. Videos that do not exist or are private are no reason for a warning, and neither is a caller
+/// over its limit.
 pub(crate) fn log(error: &Error) {
     let (reason, source) = (error.reason().code(), error.source());
     match error.kind() {
+        _ if error.reason() == Reason::CallerRateLimited => tracing::debug!(reason, "{error}"),
         ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Forbidden => {
             tracing::debug!(reason, source, "{error}");
         }

@@ -1,38 +1,35 @@
 //! MCP over HTTP: rmcp's service, with a bound on its sessions.
 //!
-//! Clients of protocol versions before 2026-07-28 have a session, through which they can cancel a call.
-//! Later clients have none, and cancel a call by closing the connection. A session needs little memory, but
-//! anybody can open one. The limits are 1,000 sessions, 100 of each caller, and rmcp closes a session after
-//! five minutes of silence. Resuming a session repeats its answers, so only the authenticated caller that
-//! opened it may do so.
+//! Clients of protocol versions before 2026-07-28 have a session, through which they can cancel a call, and get
+//! an answer again whose connection broke. Later clients have none, and cancel a call by closing the connection.
+//! A session needs little memory, but anybody can open one. The limits are 1,000 sessions, 100 of each caller;
+//! beyond them the oldest idle one is closed. rmcp closes a session after five minutes of silence. Resuming a
+//! session repeats its answers, so only the authenticated caller that opened it may do so.
 
-use std::collections::HashMap;
+mod events;
+mod manager;
+mod sessions;
+
 use std::convert::Infallible;
 use std::fmt;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::Stream;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::transport::WorkerTransport;
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker, SessionError,
-};
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
-use rmcp::transport::streamable_http_server::{
-    SessionManager, StreamableHttpServerConfig, StreamableHttpService,
-};
+use rmcp::transport::streamable_http_server::session::local::SessionConfig;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use vidra::{Error, Reason, Vidra};
 
 #[cfg(doc)]
 use crate::call::BatchLimit;
 use crate::server::Server;
 use crate::tools::ToolList;
+
+use manager::RequestSessions;
+use sessions::Sessions;
 
 /// The limits of concurrent sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,19 +68,20 @@ pub struct HttpService<C> {
     list: ToolList,
 }
 
-/// A session was rejected because of a limit.
+/// A session was rejected because of a limit, and because no session could be closed in its favour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooManySessions {
-    /// All callers together have reached the limit.
+    /// All callers together have reached the limit, and all sessions are busy.
     OfAll,
-    /// The caller has reached its limit.
+    /// The caller has reached its limit, and all its sessions are busy.
     OfOne,
 }
 
 impl<C: Caller> HttpService<C> {
     /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
     /// which it is billed; `vidra` answers all others. It may also carry [`BatchLimit`],
-    /// [`OnFailure`](crate::OnFailure), a `Result` of [`CallerLibrary`](crate::CallerLibrary) and the [`Caller`].
+    /// [`CallRefusal`](crate::CallRefusal), [`OnFailure`](crate::OnFailure), a `Result` of
+    /// [`CallerLibrary`](crate::CallerLibrary) and the [`Caller`].
     ///
     /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
     /// one knows its names. Bodies of more than `most_body` bytes are rejected.
@@ -105,7 +103,7 @@ impl<C: Caller> HttpService<C> {
     ///
     /// # Errors
     ///
-    /// [`TooManySessions`] if the request would open a session beyond the limits.
+    /// [`TooManySessions`] if the request would open a session beyond the limits, and all others are busy.
     pub async fn answer<B>(
         &self,
         request: Request<B>,
@@ -123,15 +121,24 @@ impl<C: Caller> HttpService<C> {
         if opens_session(request.method(), request.headers()) {
             self.sessions.check_room(caller.as_ref())?;
         }
-        // One session manager per request, because rmcp does not tell it who opens a session.
-        let sessions = Arc::clone(&self.sessions);
-        let manager = Arc::new(RequestSessions { sessions, caller, rejected: OnceLock::new() });
+        let config = self.config_for(request.method(), named);
+        let manager = Arc::new(RequestSessions::new(Arc::clone(&self.sessions), caller));
         let vidra = self.vidra.clone();
         let (list, off) = (self.list, Error::new(Reason::LibraryOff, "There is no library"));
         let server = move || Ok(Server::new(vidra.clone(), Err(off.clone()), list));
-        let service = StreamableHttpService::new(server, Arc::clone(&manager), self.config.clone());
+        let service = StreamableHttpService::new(server, Arc::clone(&manager), config);
         let response = service.handle(request).await;
-        manager.rejected.get().map_or(Ok(response), |why| Err(*why))
+        manager.rejected().map_or(Ok(response), Err)
+    }
+
+    /// rmcp sends priming events with the answer to the handshake and with standalone streams, to clients of every
+    /// version. The answer to the handshake is complete at once, so that nobody needs to resume it.
+    fn config_for(&self, method: &Method, session: Option<&str>) -> StreamableHttpServerConfig {
+        let session = session.filter(|_| method == Method::GET);
+        let session = session.and_then(|id| self.sessions.get(id));
+        let takes_priming = session.is_some_and(|session| session.takes_priming);
+        let retry = takes_priming.then_some(SessionConfig::DEFAULT_SSE_RETRY);
+        self.config.clone().with_sse_retry(retry)
     }
 }
 
@@ -149,119 +156,4 @@ fn opens_session(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::POST
         && !headers.contains_key(SESSION_ID)
         && version.is_none_or(|version| version < WITHOUT_SESSIONS)
-}
-
-/// All sessions and their owners.
-struct Sessions<C> {
-    local: LocalSessionManager,
-    openers: Mutex<HashMap<SessionId, Option<C>>>,
-    limits: SessionLimits,
-    /// Held while a session opens, so that two requests cannot both take the last slot.
-    opening: tokio::sync::Mutex<()>,
-}
-
-impl<C: Caller> Sessions<C> {
-    fn new(limits: SessionLimits) -> Self {
-        let (local, openers, opening) = Default::default();
-        Self { local, openers, limits, opening }
-    }
-
-    fn openers(&self) -> MutexGuard<'_, HashMap<SessionId, Option<C>>> {
-        self.openers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_room(&self, caller: Option<&C>) -> Result<(), TooManySessions> {
-        let openers = self.openers();
-        let of_one = || openers.values().filter(|opener| opener.as_ref() == caller).count();
-        if openers.len() >= self.limits.of_all {
-            Err(TooManySessions::OfAll)
-        } else if of_one() >= self.limits.of_one {
-            Err(TooManySessions::OfOne)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether another caller opened the session and is authenticated.
-    fn is_closed_to(&self, id: &str, caller: Option<&C>) -> bool {
-        let openers = self.openers();
-        let opener = openers.get(id).and_then(Option::as_ref);
-        opener.is_some_and(|opener| opener.is_known() && Some(opener) != caller)
-    }
-}
-
-/// The session manager of one request.
-struct RequestSessions<C> {
-    sessions: Arc<Sessions<C>>,
-    caller: Option<C>,
-    /// The limit that rejected a session. rmcp would report it as an internal error.
-    rejected: OnceLock<TooManySessions>,
-}
-
-impl<C: Caller> SessionManager for RequestSessions<C> {
-    type Error = LocalSessionManagerError;
-    type Transport = WorkerTransport<LocalSessionWorker>;
-
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let sessions = &self.sessions;
-        let _opening = sessions.opening.lock().await;
-        if let Err(why) = sessions.check_room(self.caller.as_ref()) {
-            let _ = self.rejected.set(why);
-            let error = io::Error::other("there are too many sessions");
-            return Err(SessionError::from(error).into());
-        }
-        let (id, transport) = sessions.local.create_session().await?;
-        sessions.openers().insert(id.clone(), self.caller.clone());
-        Ok((id, transport))
-    }
-
-    async fn initialize_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.sessions.local.initialize_session(id, message).await
-    }
-
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        self.sessions.local.has_session(id).await
-    }
-
-    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        let closed = self.sessions.local.close_session(id).await;
-        // After closing, so that a session whose closing is cancelled still counts until it ends.
-        self.sessions.openers().remove(id);
-        closed
-    }
-
-    async fn create_stream(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.local.create_stream(id, message).await
-    }
-
-    async fn accept_message(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<(), Self::Error> {
-        self.sessions.local.accept_message(id, message).await
-    }
-
-    async fn create_standalone_stream(
-        &self,
-        id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.local.create_standalone_stream(id).await
-    }
-
-    async fn resume(
-        &self,
-        id: &SessionId,
-        last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.local.resume(id, last_event_id).await
-    }
 }

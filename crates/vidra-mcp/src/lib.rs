@@ -22,7 +22,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
-//! - `http`: MCP over HTTP, with a limit on sessions
+//! - `http`: MCP over HTTP: sessions, their limits, and the events of streams
 //! - `server`: the MCP server, independent of the transport
 //! - `definitions`: [`Format`]: the list of tools in the format of each vendor
 //! - `tools`: the table of tools and their implementations, one file per resource
@@ -47,7 +47,7 @@ mod server;
 pub mod tools;
 
 pub use call::{BatchLimit, Call, CallerLibrary, Progress, ProgressSender};
-pub use call_error::{CallError, OnFailure};
+pub use call_error::{CallError, CallRefusal, OnFailure};
 pub use definitions::Format;
 pub use http::{Caller, HttpService, SessionLimits, TooManySessions};
 pub use reply::Reply;

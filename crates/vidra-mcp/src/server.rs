@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use vidra::{Error, Reason, Vidra};
 
 use crate::call::{BatchLimit, Call, CallerLibrary, Progress};
-use crate::call_error::{CallError, OnFailure, failure, log};
+use crate::call_error::{CallError, CallRefusal, OnFailure, failure, log};
 use crate::definitions::mcp_tool;
 use crate::reply::Reply;
 use crate::tools::{ToolList, call, tool};
@@ -97,6 +97,7 @@ impl Server {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, CallError> {
+        refused(context)?;
         let tool_call = self.context(context);
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let Some(token) = context.meta.get_progress_token() else {
@@ -199,6 +200,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        refused(&context).map_err(|error| ErrorData::internal_error(error.for_model(), None))?;
         let own = self.context(&context);
         tokio::select! {
             biased;
@@ -253,6 +255,17 @@ impl ServerHandler for Server {
                 Err(ErrorData::invalid_params(error.for_model(), None))
             }
         }
+    }
+}
+
+/// # Errors
+///
+/// The reason why the calls of a request are refused.
+fn refused(request: &RequestContext<RoleServer>) -> Result<(), CallError> {
+    let parts = request.extensions.get::<http::request::Parts>();
+    match parts.and_then(|it| it.extensions.get()) {
+        Some(CallRefusal(error)) => Err(error.clone().into()),
+        None => Ok(()),
     }
 }
 

@@ -62,6 +62,7 @@ impl App {
                 .merge(mcp::route(&vidra, config.all_tools))
                 .merge(routes::from_slashes([mcp::PATH]));
         }
+        let llms = routes::llms_text(&document, config.mcp);
         let router = router
             .merge(pages::routes(config.examples.clone()))
             .merge(routes::from_slashes([pages::DOCS, pages::COLLECTIONS]));
@@ -70,7 +71,7 @@ impl App {
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
         let counters =
             Counters::new(templates.chain(others), &[routes::LONG_PATHS, &[mcp::PATH]].concat());
-        let state = AppState::new(vidra, counters, document, &config);
+        let state = AppState::new(vidra, counters, document, llms, &config);
         let router = layers::wrap(router, &state);
         let routes = typed_url::before_routing(router);
         let gate = Gate::new(config.gate);

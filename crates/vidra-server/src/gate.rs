@@ -292,7 +292,7 @@ impl Access {
         match path.strip_suffix('/').unwrap_or(path) {
             "/healthz" | "/readyz" => Self::Always,
             // The pages contain no data. Their users enter a key there.
-            "" | "/api" | "/collections" | "/docs" | "/openapi.json" => Self::Keyless,
+            "" | "/api" | "/collections" | "/docs" | "/openapi.json" | "/llms.txt" => Self::Keyless,
             _ if path.starts_with("/web/") => Self::Unmetered,
             _ => Self::WithKey,
         }

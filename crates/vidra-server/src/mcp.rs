@@ -1,14 +1,16 @@
 //! `/mcp`: the tools for AI agents, over the Model Context Protocol.
 //!
-//! The gate has checked host, origin and key before. Each request is billed to its own caller. Only calls of tools
-//! count against the caller's rate: handshakes, lists and notifications are no work.
+//! The gate has checked host, origin and key before. Each request is billed to its own caller. Only calls of tools and
+//! reads of resources count against the caller's rate: handshakes, lists and notifications are no work. A call over
+//! the limit gets a result that names the wait, because agents show a model no bare HTTP error.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Router};
@@ -16,7 +18,7 @@ use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use vidra::{Reason, Vidra};
-use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions, ToolList};
+use vidra_mcp::{CallRefusal, HttpService, OnFailure, SessionLimits, TooManySessions, ToolList};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
@@ -26,6 +28,9 @@ use crate::gate::{CallerId, CallerRate};
 use crate::respond::is_stream;
 use crate::routes::library_of_tools;
 use crate::state::AppState;
+
+/// The last event that the client of a lost stream received.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The route of the endpoint.
 pub(crate) fn route(vidra: &Vidra, all_tools: bool) -> Router<AppState> {
@@ -52,9 +57,18 @@ async fn answer(
     let method = parts.method.clone();
     let rate = parts.extensions.remove::<CallerRate>();
     let body = read_body(body, BodyLimits::default()).await?;
-    if let Some(rate) = rate.filter(|_| method == Method::POST && is_work(&body)) {
-        rate.admit_work()?;
+    if let Some(rate) = rate.filter(|_| method == Method::POST) {
+        match Message::parse(&body) {
+            Message::Free => {}
+            Message::Work => {
+                if let Err(error) = rate.admit_work() {
+                    parts.extensions.insert(CallRefusal(error));
+                }
+            }
+            Message::Unknown => rate.admit_work()?,
+        }
     }
+    let is_standalone = method == Method::GET && !parts.headers.contains_key(LAST_EVENT_ID);
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
     let mut response = response.map_err(too_many_sessions)?.map(Body::new);
     if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
@@ -62,7 +76,8 @@ async fn answer(
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     if is_stream(&response) {
-        return Ok(until_shutdown(response, &method, state.drain));
+        let limit = if is_standalone { Duration::ZERO } else { STREAM_LIMIT };
+        return Ok(until_shutdown(response, limit, state.drain));
     }
     if response.status().is_success() || is_json(response.headers()) {
         return Ok(response);
@@ -70,13 +85,30 @@ async fn answer(
     Ok(rewrite_error(response).await)
 }
 
-/// Whether a message calls a tool, or is no message at all.
-fn is_work(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Message {
-        method: String,
+/// A message of a client, as far as the rate limit is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Message {
+    /// It needs no data of the platform.
+    Free,
+    /// It may need some. A caller over its limit gets a result that says so.
+    Work,
+    /// No message, or a batch. It counts as work, and a caller over its limit gets 429.
+    Unknown,
+}
+
+impl Message {
+    fn parse(body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            method: Cow<'a, str>,
+        }
+        match serde_json::from_slice(body).map(|Head { method }| method) {
+            Ok(method) if matches!(&*method, "tools/call" | "resources/read") => Self::Work,
+            Ok(_) => Self::Free,
+            Err(_) => Self::Unknown,
+        }
     }
-    serde_json::from_slice(body).map_or(true, |Message { method }| method == "tools/call")
 }
 
 /// Sessions are counted by key, or by address without one. Only the sessions of a key are closed to other
@@ -104,10 +136,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("application/json"))
 }
 
-/// Ends a stream on shutdown. The notification stream that agents open with GET ends at once, because
-/// nothing is sent on it.
-fn until_shutdown(response: Response, method: &Method, drain: Drain) -> Response {
-    let limit = if method == Method::GET { Duration::ZERO } else { STREAM_LIMIT };
+/// Ends a stream when shutdown has lasted for `limit`. The standalone stream that agents open with GET ends at once,
+/// because nothing is sent on it. A GET that resumes a stream may bring an answer.
+fn until_shutdown(response: Response, limit: Duration, drain: Drain) -> Response {
     let mut response = response.map(|body| {
         let end = Box::pin(drain.has_lasted(limit));
         Body::from_stream(body.into_data_stream().take_until(end))

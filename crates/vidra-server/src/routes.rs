@@ -11,6 +11,7 @@ mod library;
 mod library_caller;
 mod link;
 mod list;
+mod llms;
 mod media_types;
 mod parameters;
 mod patterns;
@@ -43,6 +44,7 @@ use vidra::Reason;
 
 use document::AnyObject;
 pub(crate) use library_caller::library_of_tools;
+pub(crate) use llms::llms_text;
 pub(crate) use redirects::from_slashes;
 
 /// The route of playlist batches.
@@ -64,7 +66,7 @@ pub(crate) const LONG_PATHS: &[&str] =
             The service returns an `X-Request-Id` of up to 128 plain characters as it was sent, and generates \
             one otherwise. The service's log contains it. \
             `X-Request-Timeout` (`2`, `2.5s`, `300ms`) is the deadline of a request; after it the answer is 504. \
-            If the operator requires keys, every request needs one, except health, this document and the pages. \
+            If the operator requires keys, every request needs one, except health, this document, `/llms.txt` and the pages. \
             If there is a rate limit, `RateLimit-Limit` is the size of the burst, `RateLimit-Remaining` the \
             number of requests left, and `RateLimit-Reset` the seconds until the full burst is available again."
     ),
@@ -150,7 +152,8 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(usage::get_usage))
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
-        .routes(routes!(get_openapi));
+        .routes(routes!(get_openapi))
+        .routes(routes!(llms::get_llms_txt));
     let routes = if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes };
     let (routes, document) = routes.split_for_parts();
     let known = parameters::known(&document);

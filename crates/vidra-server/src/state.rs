@@ -14,6 +14,7 @@ use crate::hot::{Observers, ResponseCache, StaticBody};
 use crate::library::LibraryConfig;
 use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
+use crate::respond::JSON;
 use crate::slots::{Slot, Slots};
 use crate::tls::Tls;
 use crate::webhooks::Webhooks;
@@ -54,6 +55,8 @@ pub(crate) struct AppState {
     pub(crate) reloads: Reloads,
     /// The document that `GET /openapi.json` serves, rendered at the first request.
     pub(crate) document: Arc<LazyLock<StaticBody, RenderDocument>>,
+    /// The text that `GET /llms.txt` serves.
+    pub(crate) llms: Arc<LazyLock<StaticBody, RenderDocument>>,
 }
 
 /// How many jobs a caller can follow at the same time. Each connection reads the file at least once a second.
@@ -69,11 +72,13 @@ impl AppState {
         vidra: Vidra,
         counters: Counters,
         document: OpenApi,
+        llms: String,
         config: &Config,
     ) -> Self {
         let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
-        let render =
-            move || StaticBody::new(serde_json::to_vec(&document).unwrap_or_default().into());
+        let document =
+            move || StaticBody::new(JSON, serde_json::to_vec(&document).unwrap_or_default().into());
+        let llms = move || StaticBody::new("text/plain; charset=utf-8", llms.into());
         Self {
             vidra,
             observers: Observers {
@@ -95,7 +100,8 @@ impl AppState {
             webhooks: config.webhooks.clone(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
-            document: Arc::new(LazyLock::new(Box::new(render))),
+            document: Arc::new(LazyLock::new(Box::new(document))),
+            llms: Arc::new(LazyLock::new(Box::new(llms))),
         }
     }
 

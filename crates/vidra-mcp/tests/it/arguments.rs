@@ -87,7 +87,7 @@ async fn invalid_arguments_are_named_and_cost_nothing() {
         (
             "get_playlist",
             json!({"playlist": "PLsize1", "is_short": "yes"}),
-            "expected true or false",
+            "expected a boolean",
         ),
         (
             "get_comments",

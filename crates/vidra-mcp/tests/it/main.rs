@@ -3,7 +3,9 @@
 mod answers;
 mod arguments;
 mod list;
+mod mcp_client;
 mod pages;
+mod resume;
 mod rooms;
 mod sessions;
 mod tasks;

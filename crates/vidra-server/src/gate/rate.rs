@@ -20,12 +20,11 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use vidra::LeakyBucket;
+use vidra::{Error, LeakyBucket};
 
 use super::network::ClientNetwork;
 use super::rejection::rate_limited;
 use super::shared_rate::SharedRates;
-use crate::error_body::ApiError;
 
 /// The maximum number of meters of addresses. The least used are evicted, and begin anew with the next
 /// request.
@@ -293,8 +292,8 @@ impl CallerRate {
     ///
     /// # Errors
     ///
-    /// The response to a request over the limit.
-    pub(crate) fn admit_work(&self) -> Result<(), ApiError> {
+    /// The error of a request over the limit.
+    pub(crate) fn admit_work(&self) -> Result<(), Error> {
         self.count().wait.map_or(Ok(()), |wait| Err(rate_limited(wait)))
     }
 

@@ -1,10 +1,12 @@
 //! The responses of the gate.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderValue, Response};
 use axum::response::IntoResponse;
-use vidra::Reason;
+use vidra::{Error, Reason};
 
 use super::cors;
 use crate::error_body::ApiError;
@@ -50,7 +52,7 @@ impl RejectReason {
                 let message = "Web pages of that origin may not use this service";
                 (ApiError::new(Reason::OriginNotAllowed, message), None)
             }
-            Self::RateLimited(wait) => (rate_limited(wait), None),
+            Self::RateLimited(wait) => (rate_limited(wait).into(), None),
             Self::NoKey => (
                 key_error(Reason::CallerKeyMissing, "This service requires a key"),
                 Some(CHALLENGE),
@@ -72,9 +74,10 @@ impl RejectReason {
 }
 
 /// The error of a caller that has to wait so many seconds.
-pub(super) fn rate_limited(wait: u64) -> ApiError {
-    let error = ApiError::new(Reason::CallerRateLimited, "Too many requests to this service");
-    error.with_detail(format!("the next is allowed in {wait} s")).with_retry_after(wait)
+pub(super) fn rate_limited(wait: u64) -> Error {
+    Error::new(Reason::CallerRateLimited, "Too many requests to this service")
+        .with_detail(format!("the next is allowed in {wait} s"))
+        .with_retry_after(Some(Duration::from_secs(wait)))
 }
 
 fn key_error(reason: Reason, message: &str) -> ApiError {
@@ -84,8 +87,6 @@ fn key_error(reason: Reason, message: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use vidra::Error;
-
     use super::*;
 
     #[test]

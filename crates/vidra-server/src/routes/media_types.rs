@@ -26,7 +26,8 @@ pub(super) struct RouteTypes {
 /// Reads the media types of every route from the document. Health checks and metrics always answer: a rejected
 /// monitor would take the service for dead.
 pub(super) fn offered(document: &OpenApi) -> MediaTypes {
-    let is_checked = |path: &str| path.starts_with("/api/") || path == "/openapi.json";
+    let is_checked =
+        |path: &str| path.starts_with("/api/") || matches!(path, "/openapi.json" | "/llms.txt");
     let paths = document.paths.paths.iter().filter(|(path, _)| is_checked(path));
     let routes = paths.map(|(path, item)| {
         let [get, post] =

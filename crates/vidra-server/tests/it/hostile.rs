@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::app::TestApp;
 
-const ROUTES: [(Method, &str); 23] = [
+const ROUTES: [(Method, &str); 24] = [
     (Method::GET, "/api/video/{}"),
     (Method::GET, "/api/video/{}/title"),
     (Method::GET, "/api/videos"),
@@ -31,6 +31,7 @@ const ROUTES: [(Method, &str); 23] = [
     (Method::GET, "/healthz"),
     (Method::GET, "/readyz"),
     (Method::GET, "/openapi.json"),
+    (Method::GET, "/llms.txt"),
 ];
 
 /// A path segment: mostly junk, sometimes something that exists or nearly does.

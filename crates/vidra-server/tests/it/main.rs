@@ -19,6 +19,7 @@ mod large_answers;
 mod ledger;
 mod library_search;
 mod lists;
+mod llms;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]

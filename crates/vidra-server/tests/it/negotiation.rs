@@ -29,6 +29,8 @@ async fn users_8_an_accept_that_nothing_satisfies_is_406() {
         ("/api/video/https://youtu.be/fda4eREcaTQ", "application/xml", 406),
         ("/api/quota", "text/csv", 406),
         ("/openapi.json", "application/yaml", 406),
+        ("/llms.txt", "text/*", 200),
+        ("/llms.txt", "application/json", 406),
         (transcript, "text/vtt", 200),
         (transcript, "text/srt", 200),
         (transcript, "text/*", 200),

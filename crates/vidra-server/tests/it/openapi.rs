@@ -158,7 +158,11 @@ fn every_operation_is_complete() {
                 || path.starts_with("/api/collections");
             let is_local = matches!(path.as_str(), "/api/quota" | "/api/cache" | "/api/usage");
             let is_text = |status: &str| {
-                status == "200" && matches!(path.as_str(), "/metrics" | "/api/transcript/{id}/text")
+                status == "200"
+                    && matches!(
+                        path.as_str(),
+                        "/metrics" | "/llms.txt" | "/api/transcript/{id}/text"
+                    )
             };
             let fallible = path.starts_with("/api/") && !is_local;
             assert_eq!(responses.contains_key("400"), fallible, "{name}");
@@ -220,7 +224,7 @@ fn every_operation_is_complete() {
             assert_eq!(in_path, path.matches('{').count(), "{name}");
         }
     }
-    assert_eq!(operations, 61);
+    assert_eq!(operations, 62);
 }
 
 #[test]

@@ -255,6 +255,7 @@ fn service() -> Vec<Case> {
         get("GET /readyz", "/readyz"),
         get("GET /metrics", "/metrics"),
         get("GET /openapi.json", "/openapi.json"),
+        get("GET /llms.txt", "/llms.txt"),
         get("GET /", "/"),
         get("GET /collections", "/collections"),
         get("GET /docs", "/docs"),

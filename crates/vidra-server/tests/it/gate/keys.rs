@@ -52,6 +52,7 @@ async fn only_health_checks_pages_and_the_api_document_need_no_key() {
         "/healthz",
         "/readyz",
         "/openapi.json",
+        "/llms.txt",
         "/healthz?x",
         "/",
         "/?id=fda4eREcaTQ",
