@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use vidra::{Error, Reason, Vidra};
 use vidra_library::{Access, Library};
 
-/// How long a tool works before it returns what it has. Many clients give up after a minute.
+/// How long a tool works before it returns what it has.
 pub(crate) const WORK_TIME: Duration = Duration::from_secs(40);
 
 /// The time for an answer as a whole. A tool that does not end by itself is stopped.
@@ -23,6 +23,7 @@ pub struct Call<'a> {
     batch_limit: Option<&'a BatchLimit>,
     library: Option<&'a Result<CallerLibrary, Error>>,
     began: Instant,
+    is_limited: bool,
 }
 
 /// A function that returns a permit, which is released on drop, or `None` when the caller has reached its limit.
@@ -120,7 +121,14 @@ pub struct Progress {
 impl<'a> Call<'a> {
     /// A call that `vidra` answers and that is billed to this handle. Its time begins now.
     pub fn new(vidra: &'a Vidra) -> Self {
-        Self { vidra, progress: None, batch_limit: None, library: None, began: Instant::now() }
+        let began = Instant::now();
+        Self { vidra, progress: None, batch_limit: None, library: None, began, is_limited: false }
+    }
+
+    /// Lets the call answer within 45 seconds, because clients of MCP give up after a minute.
+    #[must_use]
+    pub fn with_time_limit(self) -> Self {
+        Self { is_limited: true, ..self }
     }
 
     /// Limits how many playlists the caller transcribes at once.
@@ -166,14 +174,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// When the tool has to return what it has.
+    /// When a tool stops waiting for work that continues without it.
     pub(crate) fn work_ends(&self) -> Instant {
         self.began + WORK_TIME
     }
 
-    /// When the call is stopped.
-    pub(crate) fn deadline(&self) -> Instant {
-        self.began + ANSWER_TIME
+    /// When the call is stopped. `None` for a call without a time limit.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.is_limited.then(|| self.began + ANSWER_TIME)
     }
 
     /// The next item of a stream. Reports progress while none arrives, because many clients abandon a call
@@ -193,10 +201,11 @@ impl<'a> Call<'a> {
     {
         loop {
             let end = self.work_ends();
-            let wake = end.min(Instant::now() + PROGRESS_INTERVAL);
+            let wake = Instant::now() + PROGRESS_INTERVAL;
+            let wake = if self.is_limited { wake.min(end) } else { wake };
             match timeout_at(wake, from.next()).await {
                 Ok(next) => return Ok(next),
-                Err(_) if wake == end => return Err(timed_out()),
+                Err(_) if self.is_limited && wake == end => return Err(timed_out()),
                 Err(_) => self.report(done, total, "still at work"),
             }
         }

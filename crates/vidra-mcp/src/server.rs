@@ -84,7 +84,8 @@ impl Server {
         let carried = parts.map(|parts| &parts.extensions);
         let vidra = carried.and_then(|it| it.get::<Vidra>()).unwrap_or(&self.vidra);
         let library = carried.and_then(|it| it.get::<Result<CallerLibrary, Error>>());
-        let context = Call::new(vidra).with_library(library.unwrap_or(&self.library));
+        let context = Call::new(vidra).with_time_limit();
+        let context = context.with_library(library.unwrap_or(&self.library));
         match carried.and_then(|it| it.get::<BatchLimit>()) {
             Some(limit) => context.within(limit),
             None => context,

@@ -109,8 +109,11 @@ async fn parse_and_run<T: ToolInput>(
     schema: &Map<String, Value>,
 ) -> Result<Reply, CallError> {
     let input: T = arguments::parse(arguments, schema)?;
-    let output = timeout_at(call.deadline(), input.run(call)).await;
-    output.unwrap_or_else(|_| Err(timed_out().into()))?.into_reply()
+    let output = match call.deadline() {
+        None => input.run(call).await,
+        Some(at) => timeout_at(at, input.run(call)).await.map_err(|_| timed_out())?,
+    };
+    output?.into_reply()
 }
 
 static TOOLS: LazyLock<[Tool; 25]> = LazyLock::new(|| {
@@ -174,8 +177,7 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
     tools().iter().find(|tool| tool.name == name)
 }
 
-/// Runs the tool of this name with a JSON object of arguments. Dropping the future cancels the call. It ends within 45
-/// seconds.
+/// Runs the tool of this name with a JSON object of arguments. Dropping the future cancels the call.
 pub async fn call(name: &str, arguments: Value, call: &Call<'_>) -> Result<Reply, CallError> {
     let tool = tool(name).ok_or_else(|| CallError::UnknownTool(name.to_owned()))?;
     (tool.run)(call, arguments, &tool.full_schema).await

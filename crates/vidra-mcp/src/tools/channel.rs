@@ -1,5 +1,6 @@
 //! `get_channel`, `get_channel_videos`, `get_channel_playlists`.
 
+use futures_util::future::try_join;
 use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,6 @@ impl ToolInput for GetChannel {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<ChannelPage> {
         let dates = date_range(self.since, self.until)?;
-        let channel = ChannelFacts::from(call.vidra.channel(&self.channel.0).await?);
         let limit = self.uploads.count();
         let uploads = match limit {
             0 => stream::empty().left_stream(),
@@ -113,7 +113,10 @@ impl ToolInput for GetChannel {
             [(upload, line)]
         };
         let range = (self.cursor, self.max_chars);
-        let list = ListPage::read(call, uploads, limit, range, write).await?;
+        // At once, so that one does not wait for the other. The lookup of the channel is shared.
+        let channel = async { Ok(ChannelFacts::from(call.vidra.channel(&self.channel.0).await?)) };
+        let list = ListPage::read(call, uploads, limit, range, write);
+        let (channel, list) = try_join(channel, list).await?;
         let head = match limit {
             0 => "One channel.".to_owned(),
             _ => format!("One channel, and {} {VIDEO_LINKS}", list.head("uploads")),

@@ -379,6 +379,31 @@ async fn waiting_call_reports_progress() {
     }
 }
 
+/// Clients give up after a minute. What is there comes before that.
+#[tokio::test(start_paused = true)]
+async fn limited_call_returns_what_it_has_in_time() {
+    let pace = Pacing::At(Pace { burst: 1, per_hour: 60 });
+    let world = World::with(|builder| builder.pacing(pace));
+    let began = Instant::now();
+    let call = Call::new(&world.vidra).with_time_limit();
+    let arguments = json!({"playlist": "PLsize50", "to": 3, "cursor": "1"});
+    let reply = vidra_mcp::call("transcribe_playlist", arguments, &call).await.unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(45), "{:?}", began.elapsed());
+    let found = reply.structured;
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["nextCursor"], "2");
+    let why = found["brokenOff"].as_str().unwrap();
+    assert!(why.starts_with("There was no more time"), "{why}");
+    // The job goes on behind the answer.
+    let library = world.library().await;
+    let call = Call::new(&world.vidra).with_time_limit().with_library(library);
+    let arguments = json!({"query": "patient", "playlist": "PLsize50"});
+    let reply = vidra_mcp::call("search_transcripts", arguments, &call).await.unwrap();
+    let job = reply.structured["job"].as_str().unwrap();
+    assert!(reply.text.contains(&format!("Job {job} fetches the others")), "{}", reply.text);
+    assert!(began.elapsed() <= Duration::from_secs(90), "{:?}", began.elapsed());
+}
+
 /// A title with instructions for a model is returned as data.
 #[tokio::test]
 async fn untrusted_text_stays_between_the_marks() {

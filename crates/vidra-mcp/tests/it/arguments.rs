@@ -84,11 +84,7 @@ async fn invalid_arguments_are_named_and_cost_nothing() {
             json!({"playlist": "PLsize1", "until": "2026-01-01", "since": "2026-01-02"}),
             "since: is later than until",
         ),
-        (
-            "get_playlist",
-            json!({"playlist": "PLsize1", "is_short": "yes"}),
-            "expected a boolean",
-        ),
+        ("get_playlist", json!({"playlist": "PLsize1", "is_short": "yes"}), "expected a boolean"),
         (
             "get_comments",
             json!({"video": "fda4eREcaTQ", "search": "a".repeat(201)}),

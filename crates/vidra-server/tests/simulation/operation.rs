@@ -335,7 +335,7 @@ impl Operation {
     pub(crate) fn tool_request(&self) -> Option<Request<axum::body::Body>> {
         let (tool, arguments) = match self {
             Self::Video(id) => ("get_video", json!({"video": id})),
-            Self::Channel(id) => ("get_channel", json!({"channel": id})),
+            Self::Channel(id) => ("get_channel", json!({"channel": id, "uploads": 0})),
             Self::Playlist(id) => ("get_playlist", json!({"playlist": id})),
             Self::Info(id) => ("get_playlist_info", json!({"playlist": id})),
             Self::Tracks(id) => ("get_caption_tracks", json!({"video": id})),
