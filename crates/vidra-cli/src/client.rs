@@ -333,6 +333,11 @@ pub(crate) fn state_dir(args: &ClientArgs) -> Option<PathBuf> {
     args.state_dir.clone().or_else(|| usual_state_dir().filter(|_| !args.demo))
 }
 
+/// The units of a day that jobs leave to other requests if no flag sets them: a fifth.
+pub(crate) fn usual_reserve_units(quota_limit: u32) -> u32 {
+    quota_limit / 5
+}
+
 /// The state folder if no flag sets another.
 pub(crate) fn usual_state_dir() -> Option<PathBuf> {
     user_folder("XDG_STATE_HOME", ".local/state")

@@ -81,6 +81,11 @@ impl OpenLibrary {
 }
 
 impl DatabaseArgs {
+    /// Whether a flag or variable names the library.
+    pub(crate) fn is_given(&self) -> bool {
+        !matches!(self.database, None | Some(DatabaseLocation::Off))
+    }
+
     /// Opens the library, and creates it if necessary.
     pub(crate) async fn open(&self, client: &ClientArgs) -> Result<OpenLibrary, Failure> {
         self.place(client.state_dir.as_deref(), client.demo)?.open().await

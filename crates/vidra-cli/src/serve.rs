@@ -24,6 +24,7 @@ use crate::client::{ClientArgs, SETTLE, builder, state_dir};
 use crate::database::unusable_database;
 use crate::failure::{Exit, Failure, described};
 use crate::log::Log;
+use crate::mcp::tool_list;
 use crate::open_files;
 use crate::runtime::runtime;
 use crate::signals::{Signals, survive_reload};
@@ -239,7 +240,7 @@ fn config(args: &ServeArgs, callers: &Callers) -> Config {
         response_cache_bytes: args.client.cache.response_bytes(),
         batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),
         mcp: !args.no_mcp,
-        all_tools: args.all_tools,
+        tools: tool_list(args.all_tools),
         examples: if args.client.demo { examples() } else { vec![] },
         gate: callers.rules.clone(),
         ..Config::default()

@@ -13,6 +13,12 @@ use crate::page::{clip, one_line};
 /// The maximum length of a given value in a fault, in characters.
 const SHOWN: usize = 80;
 
+/// The most faults that are reported.
+const MOST_FAULTS: usize = 10;
+
+/// The longest name of an argument that is compared with the known ones, in characters.
+const LONGEST_NAME: usize = 40;
+
 /// Parses arguments as the input of a tool that has this schema.
 ///
 /// # Errors
@@ -40,7 +46,9 @@ pub(crate) fn parse<T: DeserializeOwned>(
         match property(&name) {
             Value::Null => {
                 members.remove(&name);
-                faults.push(unknown(&name, properties));
+                if faults.len() <= MOST_FAULTS {
+                    faults.push(unknown(&name, properties));
+                }
             }
             schema => members[&name] = coerced(members[&name].take(), schema),
         }
@@ -73,6 +81,11 @@ pub(crate) fn parse<T: DeserializeOwned>(
                 members.remove(key);
             }
         }
+    }
+    if faults.len() > MOST_FAULTS {
+        let more = faults.len() - MOST_FAULTS;
+        faults.truncate(MOST_FAULTS);
+        faults.push(format!("{more} more faults"));
     }
     Err(CallError::BadArguments(faults))
 }
@@ -113,8 +126,10 @@ fn shown(value: &Value) -> String {
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known: Vec<&str> = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
     let distance = |it: &&&str| strsim::damerau_levenshtein(it, name);
-    let nearest = known.iter().min_by_key(distance).filter(|it| distance(it) <= 3);
-    let advice = nearest.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
+    let is_short = name.chars().count() <= LONGEST_NAME;
+    let nearest = known.iter().filter(|_| is_short).min_by_key(distance);
+    let nearest = nearest.filter(|it| distance(it) <= 3);
+    let advice = nearest.map_or_else(|| ".".to_owned(), |it| format!("; did you mean {it}?"));
     let name = clip(&one_line(name), SHOWN).0;
     format!("{name}: there is no such argument{advice} Expected any of: {}", known.join(", "))
 }
@@ -195,7 +210,10 @@ fn coerced(value: Value, schema: &Value) -> Value {
 }
 
 fn number(text: &str) -> Option<Value> {
-    let text = text.trim().replace(['_', ','], "");
+    let text = text.trim();
+    let groups: Vec<&str> = text.split([',', '_']).collect();
+    let is_grouped = groups.iter().skip(1).all(|it| it.len() == 3 && !it.contains('.'));
+    let text = if is_grouped { groups.concat() } else { text.to_owned() };
     let number = text.parse::<u64>().map(Number::from);
     number.ok().or_else(|| Number::from_f64(text.parse().ok()?)).map(Value::Number)
 }
@@ -224,6 +242,7 @@ mod tests {
             (json!("1,000"), &integer, json!(1_000)),
             (json!("3.0"), &integer, json!(3.0)),
             (json!("three"), &integer, json!("three")),
+            (json!("1,5"), &integer, json!("1,5")),
             (json!("a"), &list, json!(["a"])),
             (json!([" a", 5]), &list, json!(["a", "5"])),
             (json!("[\"a\", \"b\"]"), &list, json!(["a", "b"])),

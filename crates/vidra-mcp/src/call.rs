@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::{Instant, timeout_at};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout_at};
 use vidra::{Error, Reason, Vidra};
-use vidra_library::{Access, Library};
+use vidra_library::{Access, JobId, Library};
 
 /// How long a tool works before it returns what it has.
 pub(crate) const WORK_TIME: Duration = Duration::from_secs(40);
@@ -49,14 +50,24 @@ pub struct CallerLibrary {
     pub(crate) owner: String,
     pub(crate) sees_own_only: bool,
     pub(crate) reserve_units: u32,
+    pub(crate) daily_units: Option<u32>,
     searches: Option<Take>,
+    on_job: Option<Arc<dyn Fn(JobId) + Send + Sync>>,
 }
 
 impl CallerLibrary {
     /// A library for a caller that may see everything in it. Its jobs belong to nobody.
     pub fn new(library: Library) -> Self {
-        let (access, owner) = (Access::All, String::new());
-        Self { library, access, owner, sees_own_only: false, reserve_units: 0, searches: None }
+        Self {
+            library,
+            access: Access::All,
+            owner: String::new(),
+            sees_own_only: false,
+            reserve_units: 0,
+            daily_units: None,
+            searches: None,
+            on_job: None,
+        }
     }
 
     /// Sets the name of the caller, which owns its jobs and collections, and the jobs that it may see. With
@@ -66,10 +77,22 @@ impl CallerLibrary {
         Self { owner, access, sees_own_only, ..self }
     }
 
-    /// Sets the quota units of a day that jobs leave to other requests, for estimates.
+    /// Sets the quota units of a day that jobs leave to other requests, and the units of a day of the caller, for estimates.
     #[must_use]
-    pub fn with_reserve_units(self, reserve_units: u32) -> Self {
-        Self { reserve_units, ..self }
+    pub fn with_units(self, reserve_units: u32, daily_units: Option<u32>) -> Self {
+        Self { reserve_units, daily_units, ..self }
+    }
+
+    /// Sets a function that is called with each job that a tool starts.
+    #[must_use]
+    pub fn with_job_hook(self, on_job: impl Fn(JobId) + Send + Sync + 'static) -> Self {
+        Self { on_job: Some(Arc::new(on_job)), ..self }
+    }
+
+    pub(crate) fn note_job(&self, id: JobId) {
+        if let Some(on_job) = &self.on_job {
+            on_job(id);
+        }
     }
 
     /// Limits the concurrent searches of the caller. `take` returns a permit for one more search, or `None`.
@@ -99,7 +122,23 @@ impl CallerLibrary {
         };
         take().map(Some).ok_or_else(too_many)
     }
+
+    /// Like [`Self::search_permit`], and waits for one until `end`.
+    pub(crate) async fn wait_for_search(
+        &self,
+        end: Instant,
+    ) -> Result<Option<Box<dyn Send>>, Error> {
+        loop {
+            match self.search_permit() {
+                Err(_) if Instant::now() < end => sleep(SEARCH_PAUSE).await,
+                permit => return permit,
+            }
+        }
+    }
 }
+
+/// How long a search waits before it tries again to get a permit.
+const SEARCH_PAUSE: Duration = Duration::from_millis(200);
 
 /// Receives the progress of a long call: a few dozen messages, and a few per minute while it waits.
 pub type ProgressSender = UnboundedSender<Progress>;
@@ -163,7 +202,11 @@ impl<'a> Call<'a> {
     pub(crate) fn batch_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
         let Some(BatchLimit(take)) = self.batch_limit else { return Ok(None) };
         let message = "Too many playlists are being transcribed for you already";
-        take().map(Some).ok_or_else(|| Error::new(Reason::TooManyBatches, message))
+        let too_many = || {
+            Error::new(Reason::TooManyBatches, message)
+                .with_retry_after(Some(Duration::from_secs(5)))
+        };
+        take().map(Some).ok_or_else(too_many)
     }
 
     /// Reports progress, if the caller requested it.
@@ -171,6 +214,30 @@ impl<'a> Call<'a> {
         if let Some(progress) = self.progress {
             // A receiver that is gone needs no progress.
             let _ = progress.send(Progress { done, total, what: what.into() });
+        }
+    }
+
+    /// Runs work that is worth finishing although the call has no more time: its result is in the cache then. A call that is
+    /// cancelled ends its work.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TimedOut`] when the call has to answer.
+    pub(crate) async fn finished_behind<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        if !self.is_limited {
+            return Ok(work.await);
+        }
+        let mut task = AbortOnDrop(Some(tokio::spawn(work)));
+        let Some(running) = task.0.as_mut() else { return Err(timed_out()) };
+        match timeout_at(self.work_ends(), running).await {
+            Ok(done) => done.map_err(Error::internal),
+            Err(_) => {
+                task.0 = None;
+                Err(timed_out())
+            }
         }
     }
 
@@ -208,6 +275,17 @@ impl<'a> Call<'a> {
                 Err(_) if self.is_limited && wake == end => return Err(timed_out()),
                 Err(_) => self.report(done, total, "still at work"),
             }
+        }
+    }
+}
+
+/// Ends a task with the call that waits for it.
+struct AbortOnDrop<T>(Option<JoinHandle<T>>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
         }
     }
 }

@@ -140,6 +140,13 @@ fn advice(reason: Reason) -> &'static str {
             return "the searches of the day are used up; all other tools still work, and so does a \
                     search that was made in the last hours.";
         }
+        Reason::LibraryOff => {
+            return "the operator of vidra has to switch the library on (--database); get_transcript works without it.";
+        }
+        Reason::JobNotFound => return "get_job without arguments lists your jobs.",
+        Reason::CollectionNotFound => {
+            return "check the name: only collections that exist on this service can be searched.";
+        }
         Reason::NotStarted => return "it has not begun; ask again once it has.",
         Reason::NotEnded => return "it is on air; ask again once it has ended.",
         // The kind decides for all others.

@@ -28,6 +28,9 @@ pub(crate) struct Whole<const MIN: u64, const MAX: u64, const DEFAULT: u64>(u64)
 /// The limit of an answer, in characters.
 pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
 
+/// The limit of an answer of a search, in characters.
+pub(crate) type SearchChars = Whole<4_000, 200_000, 10_000>;
+
 /// Seconds of text around a moment.
 pub(crate) type ContextSeconds = Whole<0, 300, 10>;
 
@@ -62,9 +65,10 @@ impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> TryFrom<Value>
         // Some clients send every number as `5.0`.
         let float = || value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
         let number = value.as_u64().or_else(|| float().map(|number| number as u64));
-        number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(|| {
-            format!("invalid value: {value}, expected a whole number from {MIN} to {MAX}")
-        })
+        number
+            .filter(|number| (MIN..=MAX).contains(number))
+            .map(Self)
+            .ok_or_else(|| format!("expected a whole number from {MIN} to {MAX}"))
     }
 }
 

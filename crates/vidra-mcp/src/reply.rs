@@ -68,7 +68,8 @@ impl<T: Serialize> ToolOutput<T> {
     /// Writes the text and the structured content.
     pub(crate) fn into_reply(self) -> Result<Reply, CallError> {
         let Self { head, body, next, found } = self;
-        let mut text = format!("{head}\n{OPEN}\n{}\n{CLOSE}", without_marks(&body));
+        let (head, body) = (without_marks(&head), without_marks(&body));
+        let mut text = format!("{head}\n{OPEN}\n{body}\n{CLOSE}");
         if let Some(next) = next {
             let _ = write!(text, "\nThere is more: call again with \"cursor\": \"{next}\".");
         }

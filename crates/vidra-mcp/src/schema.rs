@@ -25,8 +25,8 @@ pub(crate) fn short(mut schema: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn shorten(schema: &mut Map<String, Value>) {
-    const KEPT: [&str; 6] = ["type", "description", "enum", "items", "properties", "required"];
-    schema.retain(|keyword, _| KEPT.contains(&keyword.as_str()));
+    const KEYWORDS: [&str; 6] = ["type", "description", "enum", "items", "properties", "required"];
+    schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()));
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.values_mut().filter_map(Value::as_object_mut).for_each(shorten);
     }

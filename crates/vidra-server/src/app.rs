@@ -59,10 +59,10 @@ impl App {
         let (mut router, document) = routes::routes(!config.metrics_apart);
         if config.mcp {
             router = router
-                .merge(mcp::route(&vidra, config.all_tools))
+                .merge(mcp::route(&vidra, config.tools))
                 .merge(routes::from_slashes([mcp::PATH]));
         }
-        let llms = routes::llms_text(&document, config.mcp);
+        let llms = routes::llms_text(&document, config.mcp, config.tools, config.library.is_some());
         let router = router
             .merge(pages::routes(config.examples.clone()))
             .merge(routes::from_slashes([pages::DOCS, pages::COLLECTIONS]));

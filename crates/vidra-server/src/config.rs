@@ -1,6 +1,7 @@
 //! The settings of the service.
 
 use serde::Serialize;
+use vidra_mcp::ToolList;
 
 use crate::gate::Rules;
 use crate::hot::AccessLog;
@@ -26,8 +27,8 @@ pub struct Config {
     pub batches_per_caller: usize,
     /// Whether AI agents are served at `/mcp`.
     pub mcp: bool,
-    /// Whether the list of tools at `/mcp` has all of them.
-    pub all_tools: bool,
+    /// The tools that `/mcp` lists.
+    pub tools: ToolList,
     /// The examples that the explorer offers. Only a simulated platform has any.
     pub examples: Vec<Example>,
     /// The library, with its jobs; `None` if it is switched off. [`App::run_jobs`](crate::App::run_jobs) runs them.
@@ -53,7 +54,7 @@ impl Default for Config {
             metrics_apart: false,
             batches_per_caller: 8,
             mcp: true,
-            all_tools: false,
+            tools: ToolList::Short,
             examples: vec![],
             library: None,
             webhooks: Webhooks::default(),

@@ -33,9 +33,8 @@ use crate::state::AppState;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The route of the endpoint.
-pub(crate) fn route(vidra: &Vidra, all_tools: bool) -> Router<AppState> {
+pub(crate) fn route(vidra: &Vidra, list: ToolList) -> Router<AppState> {
     let limits = SessionLimits::default();
-    let list = if all_tools { ToolList::All } else { ToolList::Short };
     let service = HttpService::<CallerId>::new(vidra.clone(), MAX_BODY_BYTES, limits);
     let service = service.with_list(list);
     Router::new().route(PATH, any(answer)).layer(Extension(service))

@@ -8,7 +8,7 @@ use vidra::{Database, Reason};
 use vidra_library::{Library, Limits, WorkerConfig};
 use vidra_server::{FetchedTranscripts, LibraryAccess, LibraryConfig, LibraryFile};
 
-use crate::client::ClientArgs;
+use crate::client::{ClientArgs, usual_reserve_units};
 use crate::database::{DatabaseLocation, create_or_open, file_name, unusable_database};
 use crate::failure::{Failure, described};
 use crate::values::{OrOff, Secret, at_least_one, bytes, time, units};
@@ -76,7 +76,7 @@ pub(crate) struct LibraryArgs {
 /// If jobs could never spend anything.
 pub(crate) fn reserve_units(given: Option<u32>, quota_limit: u32) -> Result<u32, String> {
     match given {
-        None => Ok(quota_limit / 5),
+        None => Ok(usual_reserve_units(quota_limit)),
         Some(units) if units < quota_limit || quota_limit == 0 => Ok(units),
         Some(units) => Err(format!(
             "--job-reserve-units {units} leaves nothing to jobs: it must be less than --quota-limit {quota_limit}"

@@ -3,7 +3,7 @@
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 use vidra::{ErrorKind, Result};
-use vidra_library::CollectionName;
+use vidra_library::{Access, CollectionName};
 
 use crate::call::Call;
 use crate::call_error::CallError;
@@ -76,7 +76,9 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// Those of the library.
 pub(super) async fn list(context: &Call<'_>) -> Result<Vec<Resource>> {
     let Ok(caller) = context.library() else { return Ok(vec![]) };
-    let (collections, _) = caller.library.collections(&caller.access, None, LISTED).await?;
+    // Also for operators: a name is that of an own collection.
+    let own = Access::Owner(caller.owner.clone());
+    let (collections, _) = caller.library.collections(&own, None, LISTED).await?;
     let resource = |name: &CollectionName| {
         let title = format!("Collection {name}");
         Resource::new(format!("vidra://collection/{name}"), name.to_string())
@@ -102,7 +104,9 @@ pub(super) async fn read(uri: &str, context: &Call<'_>) -> Result<ReadResourceRe
         found.filter(|(_, id)| !id.is_empty() && !id.contains('/')).ok_or_else(unknown)?;
     match call(kind.tool, (kind.arguments)(&id), context).await {
         Ok(reply) => {
-            let contents = ResourceContents::text(reply.text, uri);
+            let tool = kind.tool;
+            let text = reply.text.replace("call again with", &format!("call {tool} with"));
+            let contents = ResourceContents::text(text, uri);
             Ok(ReadResourceResult::new(vec![contents]))
         }
         Err(error) => Err(match &error {

@@ -9,6 +9,7 @@ use vidra::{Channel, ChannelVideo, FoundPlaylist, PlaylistInfo, Video, format};
 use super::list::ListPage;
 use super::video::{SHORT, VIDEO_LINKS, day, hidden, text_of, withheld};
 use super::{Call, Offer, ToolInput, ToolResult};
+use crate::call_error::CallError;
 use crate::page::{clip, one_line};
 use crate::params::{ChannelArg, Cursor, MaxChars, SinceArg, UntilArg, Whole, date_range};
 use crate::reply::ToolOutput;
@@ -23,6 +24,7 @@ pub(super) struct GetChannel {
     uploads: Whole<0, 500, 10>,
     /// Only uploads of this date or later
     since: Option<SinceArg>,
+    /// An old date costs units: all newer uploads are read
     until: Option<UntilArg>,
     /// Length limit of the answer
     #[serde(default)]
@@ -115,7 +117,16 @@ impl ToolInput for GetChannel {
         let range = (self.cursor, self.max_chars);
         // At once, so that one does not wait for the other. The lookup of the channel is shared.
         let channel = async { Ok(ChannelFacts::from(call.vidra.channel(&self.channel.0).await?)) };
-        let list = ListPage::read(call, uploads, limit, range, write);
+        let list = async {
+            let list = ListPage::read(call, uploads, limit, range, write).await;
+            match list {
+                // The channel is there without them.
+                Err(CallError::Failed(error)) if self.cursor.is_none() => {
+                    Ok(ListPage::without_items(&error))
+                }
+                list => list,
+            }
+        };
         let (channel, list) = try_join(channel, list).await?;
         let head = match limit {
             0 => "One channel.".to_owned(),

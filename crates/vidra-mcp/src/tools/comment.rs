@@ -23,8 +23,8 @@ pub(super) struct Comments {
     broken_off: Option<String>,
 }
 
-/// The most threads that the library returns at once.
-const MOST_AT_ONCE: usize = 2_000;
+/// The most threads that are fetched at once. A longer list is read page by page, so that it can end early.
+const MOST_AT_ONCE: usize = 200;
 
 /// A comment or a reply to one.
 #[derive(Serialize, JsonSchema)]
@@ -80,7 +80,7 @@ async fn threads(
     cursor: Option<Cursor>,
 ) -> ToolResult<Comments> {
     let threads = match query.limit {
-        ..=MOST_AT_ONCE => {
+        ..=MOST_AT_ONCE if !query.all_replies => {
             let threads = call.vidra.comments(video, query).await?;
             stream::iter(threads.into_iter().map(Ok)).left_stream()
         }

@@ -12,23 +12,30 @@ use vidra_library::{
 use super::video::{link_time, moment_links};
 use crate::call::CallerLibrary;
 use crate::call_error::CallError;
-use crate::page::{Page, one_line};
-use crate::params::{Cursor, MaxChars};
+use crate::page::{Page, clip, one_line};
+use crate::params::Cursor;
 use crate::reply::ToolOutput;
 
-/// The highest position at which a page can begin. Each page finds all hits before it again.
+/// Pages begin before this position. Each page finds all hits before it again.
 const LAST_POSITION: usize = 1_000;
+
+/// The longest text of a moment, in characters.
+const LONGEST_TEXT: usize = 2_000;
 
 /// Which hits an answer has.
 #[derive(Clone, Copy)]
 pub(super) struct HitLimits {
     pub(super) cursor: Option<Cursor>,
     pub(super) limit: usize,
-    pub(super) max_chars: MaxChars,
+    pub(super) max_chars: usize,
 }
 
 impl HitLimits {
     /// How many hits come before.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::BadArguments`] if no answer has this cursor.
     pub(super) fn skip(&self) -> Result<usize, CallError> {
         Cursor::skip(self.cursor, LAST_POSITION)
     }
@@ -40,10 +47,12 @@ impl HitLimits {
 pub(super) struct Found {
     /// The best first, unless another order was requested.
     pub(super) videos: Vec<FoundVideo>,
-    /// The number of videos that match.
-    pub(super) total_videos: u64,
+    /// The number of videos that match. Absent in a list of stored videos.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) total_videos: Option<u64>,
     /// The number of moments of these videos. An estimate if the words are very frequent.
-    pub(super) total_moments: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) total_moments: Option<u64>,
 }
 
 /// A video that a search found.
@@ -86,7 +95,7 @@ impl FoundMoment {
             start: moment.start.as_millis() / 1_000,
             chapter: moment.chapter,
             field: moment.field,
-            text: one_line(&moment.text),
+            text: clip(&one_line(&moment.text), LONGEST_TEXT).0,
         }
     }
 
@@ -130,30 +139,32 @@ impl FoundVideo {
 }
 
 /// A page of hits, and how many videos were searched.
-pub(super) struct FoundOutput {
+pub(super) struct SearchHits {
     pub(super) output: ToolOutput<Found>,
     pub(super) coverage: u64,
 }
 
 /// Searches, and writes as many hits as fit.
-pub(super) async fn found(
+pub(super) async fn search_hits(
     caller: &CallerLibrary,
     request: &TextSearch,
     limits: HitLimits,
-) -> Result<FoundOutput, CallError> {
+) -> Result<SearchHits, CallError> {
     let skip = limits.skip()?;
     let page = caller.library.search(request, None, skip + limits.limit).await?;
     let count = page.items.len();
     if skip > 0 && skip >= count {
         return Err(Cursor::beyond_the_end());
     }
-    let mut written = Written::new(limits.max_chars);
+    let mut page_builder = HitPageBuilder::new(limits.max_chars);
     let mut shown = 0;
     for item in page.items.into_iter().skip(skip) {
         let fits = match item {
-            HitItem::Moment(Hit { video, moment, .. }) => written.add(video, None, vec![moment]),
+            HitItem::Moment(Hit { video, moment, .. }) => {
+                page_builder.add(video, None, vec![moment])
+            }
             HitItem::Video(VideoHit { video, moment_count, moments, .. }) => {
-                written.add(video, Some(moment_count), moments)
+                page_builder.add(video, Some(moment_count), moments)
             }
             _ => true,
         };
@@ -164,35 +175,39 @@ pub(super) async fn found(
     }
     let has_more = skip + shown < count || page.next_cursor.is_some();
     let next =
-        has_more.then(|| Cursor::at(skip + shown)).filter(|it| it.item <= LAST_POSITION as u64);
+        has_more.then(|| Cursor::at(skip + shown)).filter(|it| it.item < LAST_POSITION as u64);
     let about = if page.total.approximate { "about " } else { "" };
     let (moments, videos) = (page.total.moments, page.total.videos);
     let what = if request.group == SearchGroup::Video { "videos" } else { "moments" };
-    let head = page.note.unwrap_or_else(|| {
+    let head = page.note.map(|note| format!("{note}.")).unwrap_or_else(|| {
         format!(
             "{shown} {what} of {about}{moments} moments in {videos} of {} videos. {}",
             page.coverage.videos,
             moment_links("ID")
         )
     });
-    let body = written.body();
-    let found = Found { videos: written.videos, total_videos: videos, total_moments: moments };
-    Ok(FoundOutput {
+    let body = page_builder.body();
+    let found = Found {
+        videos: page_builder.videos,
+        total_videos: Some(videos),
+        total_moments: Some(moments),
+    };
+    Ok(SearchHits {
         output: ToolOutput { head, body, next, found },
         coverage: page.coverage.videos,
     })
 }
 
 /// Hits by video, in the order of their first hits.
-struct Written {
+struct HitPageBuilder {
     page: Page<()>,
     positions: HashMap<String, usize>,
     videos: Vec<FoundVideo>,
 }
 
-impl Written {
-    fn new(max_chars: MaxChars) -> Self {
-        let page = Page::new(max_chars.count(), 0);
+impl HitPageBuilder {
+    fn new(max_chars: usize) -> Self {
+        let page = Page::new(max_chars, 0);
         Self { page, positions: HashMap::new(), videos: vec![] }
     }
 

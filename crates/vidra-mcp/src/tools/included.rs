@@ -46,9 +46,9 @@ struct DetailFacts {
     /// The spoken language.
     #[serde(skip_serializing_if = "Option::is_none")]
     audio_language: Option<String>,
-    /// Whether the uploader added captions. Automatic captions do not count.
+    /// Whether the uploader added captions. Videos without them usually have automatic ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    has_captions: Option<bool>,
+    has_uploaded_captions: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     made_for_kids: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ impl DetailFacts {
             is_short: details.is_short,
             language: details.language,
             audio_language: details.audio_language,
-            has_captions: details.has_captions,
+            has_uploaded_captions: details.has_captions,
             made_for_kids: details.made_for_kids,
             paid_promotion: details.paid_promotion,
             license: details.license,

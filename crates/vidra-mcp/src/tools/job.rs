@@ -106,7 +106,7 @@ impl ToolInput for StartJob {
             let estimate = Estimate::new(&vidra, &request, &sources, per_day).await?;
             let Estimate { videos, units, hours, quota_days, .. } = estimate;
             let head = format!(
-                "At most {videos} videos, {units} quota units, {hours} hours, {quota_days} days of quota. Nothing was started."
+                "At most {videos} videos, {units} quota units, hours: {hours}, days of quota: {quota_days}. Nothing was started."
             );
             let estimate = Some(EstimateFacts { videos, units, hours, quota_days });
             let found = StartedJob { job: None, estimate };
@@ -114,7 +114,9 @@ impl ToolInput for StartJob {
         }
         let owner = caller.owner.clone();
         let create = Create { owner, request, sources, idempotency_key: None };
-        let job = JobFacts::from(caller.library.create(create).await?.job);
+        let job = caller.library.create(create).await?.job;
+        caller.note_job(job.id);
+        let job = JobFacts::from(job);
         let (head, body) = (format!("Started job {}.", job.id), job.line());
         let found = StartedJob { job: Some(job), estimate: None };
         Ok(ToolOutput::complete(head, body, found))
@@ -125,7 +127,8 @@ impl ToolInput for StartJob {
 async fn units_per_day(call: &Call<'_>, caller: &CallerLibrary) -> vidra::Result<u64> {
     let quota = call.vidra.quota().await?;
     let bucket = quota.buckets.iter().find(|bucket| bucket.name == Bucket::Default.name());
-    Ok(bucket.map_or(0, |it| u64::from(it.limit.saturating_sub(caller.reserve_units))))
+    let all = bucket.map_or(0, |it| it.limit.saturating_sub(caller.reserve_units));
+    Ok(u64::from(caller.daily_units.map_or(all, |own| own.min(all))))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -133,7 +136,7 @@ async fn units_per_day(call: &Call<'_>, caller: &CallerLibrary) -> vidra::Result
 pub(super) struct GetJob {
     /// Id; the newest jobs if not given
     job: Option<JobArg>,
-    /// Seconds to wait for its end, up to 40
+    /// With job: seconds to wait for its end, up to 40
     #[serde(default)]
     wait: Whole<0, 40, 0>,
 }
@@ -155,7 +158,7 @@ pub(super) struct JobFacts {
     state: &'static str,
     /// What it waits for and until when, or why it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
-    why: String,
+    reason: String,
     /// The number of videos. Absent until all sources are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
@@ -174,11 +177,11 @@ pub(super) struct JobFacts {
 impl From<Job> for JobFacts {
     fn from(job: Job) -> Self {
         let failure = || job.error.as_ref().map(|it| it.message.clone());
-        let why = failure().unwrap_or_else(|| waiting(&job).trim_start_matches(", ").to_owned());
+        let reason = failure().unwrap_or_else(|| waiting(&job));
         Self {
             id: job.id.to_string(),
             state: job.state.word(),
-            why,
+            reason,
             name: job.name,
             total: job.progress.total,
             succeeded: job.progress.succeeded,
@@ -192,9 +195,9 @@ impl From<Job> for JobFacts {
 
 impl JobFacts {
     fn line(&self) -> String {
-        let Self { id, state, why, succeeded, pending, units, .. } = self;
+        let Self { id, state, reason, succeeded, pending, units, .. } = self;
         let name = self.name.as_deref().map(|it| format!(" {}", crate::page::one_line(it)));
-        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
         let total = self.total.map(|it| format!(" of {it}")).unwrap_or_default();
         let failed = self.failed.iter().map(|(reason, count)| format!("{count} {reason}"));
         let failed: Vec<String> = failed.collect();
@@ -215,8 +218,8 @@ impl JobFacts {
 impl ToolInput for GetJob {
     const NAME: &'static str = "get_job";
     const TITLE: &'static str = "Get the state of a job";
-    const DESCRIPTION: &'static str = "How far a job is, what it waits for, and which videos failed. Search what it \
-        has fetched with search_library and its id.";
+    const DESCRIPTION: &'static str = "How far a job is, what it waits for, and how many videos failed and why. Search \
+        what it has fetched with search_library and its id.";
     const OFFER: Offer = Offer::WithLibrary;
     type Output = Jobs;
 
@@ -254,9 +257,8 @@ pub(super) fn finished(job: &Job) -> bool {
     job.state.is_finished() || job.state == JobState::Paused
 }
 
-/// What a job waits for, to follow other words. Empty if it does not wait.
+/// What a job waits for. Empty if it does not wait.
 pub(super) fn waiting(job: &Job) -> String {
     let Some(wait) = &job.waiting else { return String::new() };
-    let until = wait.until.strftime("%FT%RZ");
-    format!(", waiting for {} until {until}", wait.reason.code())
+    format!("{} until {}", wait.reason.code(), wait.until.strftime("%FT%RZ"))
 }

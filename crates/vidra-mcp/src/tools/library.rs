@@ -6,7 +6,7 @@ use vidra_library::{
     LibraryFilter, LibraryVideo, SearchFields, SearchGroup, SearchSort, TextSearch, Trend, Trends,
 };
 
-use super::hits::{Found, FoundVideo, HitLimits, found, published_day};
+use super::hits::{Found, FoundVideo, HitLimits, published_day, search_hits};
 use super::video::VIDEO_LINKS;
 use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call::CallerLibrary;
@@ -14,7 +14,8 @@ use crate::call_error::CallError;
 use crate::page::{Page, one_line};
 use crate::params::{
     ChannelArg, CollectionArg, ContextSeconds, Cursor, FieldArgs, GroupArg, JobArg, LanguageArg,
-    MaxChars, PeriodArg, SinceArg, SortArg, TextQueryArg, UntilArg, VideoArgs, Whole, date_range,
+    PeriodArg, SearchChars, SinceArg, SortArg, TextQueryArg, UntilArg, VideoArgs, Whole,
+    date_range,
 };
 use crate::reply::ToolOutput;
 
@@ -86,7 +87,7 @@ pub(super) struct SearchLibrary {
     limit: Whole<1, 100, 20>,
     /// Length limit of the answer
     #[serde(default)]
-    max_chars: MaxChars,
+    max_chars: SearchChars,
     /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
@@ -97,8 +98,9 @@ pub(super) struct SearchLibrary {
 pub(super) struct LibraryPage {
     #[serde(flatten)]
     found: Found,
-    /// The number of stored videos that the filters include.
-    searched_videos: u64,
+    /// The number of stored videos that the filters include. Absent without a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    searched_videos: Option<u64>,
 }
 
 impl ToolInput for SearchLibrary {
@@ -111,13 +113,19 @@ impl ToolInput for SearchLibrary {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<LibraryPage> {
         let caller = call.library()?;
+        let limits = HitLimits {
+            cursor: self.cursor,
+            limit: self.limit.count(),
+            max_chars: self.max_chars.count(),
+        };
+        if self.query.is_some() {
+            limits.skip()?;
+        }
         let Self { channel, collection, job, videos, lang, since, until, .. } = self;
         let filter = FilterArgs { channel, collection, job, videos, lang, since, until };
         let filter = filter.filter(call, caller).await?;
         let _permit = caller.search_permit()?;
         let sort = self.sort.map_or(SearchSort::default(), |SortArg(sort)| sort);
-        let limits =
-            HitLimits { cursor: self.cursor, limit: self.limit.count(), max_chars: self.max_chars };
         let Some(TextQueryArg(query)) = self.query else {
             return stored_videos(caller, &filter, sort, limits).await;
         };
@@ -129,8 +137,8 @@ impl ToolInput for SearchLibrary {
             context: self.context.get(),
             ..TextSearch::new(query)
         };
-        let output = found(caller, &request, limits).await?;
-        let searched_videos = output.coverage;
+        let output = search_hits(caller, &request, limits).await?;
+        let searched_videos = Some(output.coverage);
         Ok(output.output.map(|found| LibraryPage { found, searched_videos }))
     }
 }
@@ -143,13 +151,13 @@ async fn stored_videos(
     limits: HitLimits,
 ) -> ToolResult<LibraryPage> {
     let sort = if sort == SearchSort::Relevance { SearchSort::Newest } else { sort };
-    let skip = limits.skip()?;
-    let wanted = skip + limits.limit;
+    let skip = Cursor::skip(limits.cursor, usize::MAX)?;
+    let wanted = skip.saturating_add(limits.limit);
     let (videos, next) = caller.library.videos(filter, sort, None, wanted).await?;
     let count = videos.len() as u64;
     let is_last = next.is_none();
     let items = videos.iter().skip(skip).map(|it| (FoundVideo::stored(it), stored_line(it)));
-    let mut page = Page::new(limits.max_chars.count(), 0);
+    let mut page = Page::new(limits.max_chars, 0);
     let is_cut = page.fill(items);
     page.next = (is_cut || !is_last).then(|| Cursor::at(skip + page.items.len()));
     let more = if is_last { "" } else { " or more" };
@@ -159,7 +167,7 @@ async fn stored_videos(
         next: page.next,
         found: LibraryPage {
             found: Found { videos: page.items, ..Found::default() },
-            searched_videos: count,
+            searched_videos: None,
         },
     })
 }
@@ -229,7 +237,7 @@ impl PeriodFacts {
     fn line(&self) -> String {
         let Self { period, count, per_million, videos } = self;
         let period = period.as_deref().unwrap_or("undated");
-        format!("{period}: {count} times in {videos} videos, {per_million} per million words")
+        format!("{period}: said {count} × in {videos} ({per_million} per million words)")
     }
 }
 
@@ -256,10 +264,12 @@ impl ToolInput for GetTrends {
             items.into_iter().chain(undated).map(PeriodFacts::from).collect();
         let times: u64 = periods.iter().map(|it| it.count).sum();
         let about = if approximate { "about " } else { "" };
-        let head = note.unwrap_or_else(|| {
+        let is_empty = note.is_some();
+        let head = note.map(|note| format!("{note}.")).unwrap_or_else(|| {
             format!("Said {about}{times} times; {} videos were searched.", coverage.videos)
         });
-        let lines: Vec<String> = periods.iter().map(PeriodFacts::line).collect();
+        let lines = periods.iter().filter(|_| !is_empty).map(PeriodFacts::line);
+        let lines: Vec<String> = lines.collect();
         let found = TrendsPage { periods, searched_videos: coverage.videos };
         Ok(ToolOutput::complete(head, lines.join("\n"), found))
     }

@@ -65,6 +65,13 @@ impl<T: Serialize> ListPage<T> {
         Ok(Self { page, count, is_limited: count == limit, broken_off })
     }
 
+    /// A list that failed before its first entry, beside something else that did not.
+    pub(super) fn without_items(error: &Error) -> Self {
+        log(error);
+        let broken_off = Some(clip(&failure_line(error), MAX_ERROR_CHARS).0);
+        Self { page: Page::new(0, 0), count: 0, is_limited: false, broken_off }
+    }
+
     /// The summary of an answer whose items are the entries. `what` names them.
     pub(super) fn head(&self, what: &str) -> String {
         let first = if self.is_limited { "the first " } else { "" };

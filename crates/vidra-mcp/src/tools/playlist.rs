@@ -148,28 +148,24 @@ struct Part {
     selection: Selection,
     /// The position of the first video.
     first: u64,
-    /// How many videos of the selection come before it.
-    skipped: u64,
     /// How many videos are read. `None` for a selection that needs the whole playlist.
     window: Option<u64>,
 }
 
 impl Part {
-    /// A page of a long playlist needs only a part of it. Filters and sorts need all of it.
+    /// The first page of a long playlist needs only a part of it. Filters and sorts need all of it, and so do later pages:
+    /// then it is fetched once, and not from its beginning for each page.
     fn new(selection: Selection, cursor: Option<Cursor>, max_chars: MaxChars) -> Self {
         let first = selection.range.start.unwrap_or(1);
         let is_plain = selection.filter == Filter::default() && selection.sort.is_none();
-        let Some(skipped) = Some(cursor.unwrap_or_default()).filter(|it| is_plain && it.part == 0)
-        else {
-            return Self { selection, first, skipped: 0, window: None };
-        };
-        let skipped = skipped.item;
-        let begin = first + skipped;
+        if !is_plain || cursor.is_some() {
+            return Self { selection, first, window: None };
+        }
         let window = (max_chars.count() / SHORTEST_LINE) as u64;
-        let end = selection.range.end.unwrap_or(u64::MAX).min(begin + window - 1);
-        let range = PositionRange { start: Some(begin), end: Some(end.max(begin)) };
+        let end = selection.range.end.unwrap_or(u64::MAX).min(first + window - 1);
+        let range = PositionRange { start: Some(first), end: Some(end) };
         let selection = Selection { range, ..selection };
-        Self { selection, first: begin, skipped, window: Some(end.saturating_sub(begin) + 1) }
+        Self { selection, first, window: Some(end - first + 1) }
     }
 }
 
@@ -182,15 +178,24 @@ async fn page(
 ) -> ToolResult<PlaylistPage> {
     let selection = query.selection()?;
     let is_selected = selection != Selection::default();
-    let PlaylistQuery { playlist, include, max_chars, cursor, .. } = query;
+    let PlaylistQuery { playlist: PlaylistArg(id), include, max_chars, cursor, .. } = query;
+    if cursor.is_some_and(|it| it.part > 0) {
+        return Err(CallError::bad("cursor: expected the nextCursor of an earlier answer"));
+    }
     let last = selection.range.end;
     let part = Part::new(selection, cursor, max_chars);
     let vidra = call.vidra.including(IncludeArgs::members(include));
-    let selection = part.selection.clone();
-    let write = |selected: Selected| {
-        written(selected, &part, last, (is_selected, is_described), (cursor, max_chars))
+    let is_whole = part.window.is_none();
+    let fetch = async move {
+        let selection = part.selection.clone();
+        let write = |selected: Selected| {
+            written(selected, &part, last, (is_selected, is_described), (cursor, max_chars))
+        };
+        vidra.query_playlist_with(&id, &selection, write).await
     };
-    vidra.query_playlist_with(&playlist.0, &selection, write).await?
+    // A long list can take longer than a call. Then it is fetched to its end, so that the next call finds it.
+    let fetched = if is_whole { call.finished_behind(fetch).await? } else { fetch.await };
+    fetched?
 }
 
 /// Writes one page of a playlist. `last` is the last requested position.
@@ -208,22 +213,21 @@ fn written(
     let read = videos.len() as u64;
     let end = last.unwrap_or(u64::MAX).min(original_count as u64);
     let has_more = part.window == Some(read) && part.first + read <= end;
-    if cursor.is_some() && part.window.is_some() && part.first > end {
-        return Err(Cursor::beyond_the_end());
-    }
     let items = videos.into_iter().enumerate().map(|(index, video)| {
         let video = Entry::new(video, is_described, most);
         let line = video.line(part.first + index as u64);
         (video, line)
     });
-    let cursor = cursor.filter(|_| part.window.is_none());
     let mut page = Page::of_list(items, cursor, max_chars, head.text().chars().count())?;
-    if part.window.is_some() {
-        let next = part.skipped + page.items.len() as u64;
-        let is_cut = page.next.is_some() || has_more;
-        page.next = is_cut.then_some(Cursor { item: next, part: 0 });
+    if has_more {
+        page.next = Some(Cursor::at(page.items.len()));
     }
-    let is_part = part.window.is_some() && (part.skipped > 0 || has_more);
+    let is_part = has_more;
+    // The part of a playlist does not count them, and all entries of this one were read.
+    let unavailable_count = match part.window.is_some() && !is_part && !is_selected {
+        true => original_count.saturating_sub(playlist.video_count),
+        false => unavailable_count,
+    };
     let count = if is_part { original_count } else { playlist.video_count };
     let mut summary = format!("{} of {count} videos", page.items.len());
     if !is_part {

@@ -8,19 +8,19 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use vidra::{Languages, Reason, Result, TranscriptQuery};
+use vidra::{Error, Reason, Result, TranscriptQuery};
 use vidra_library::{
     Access, Create, ItemFilter, ItemState, Job, JobId, JobRequest, JobSource, Library, SearchGroup,
     TextSearch,
 };
 
-use super::hits::{Found, HitLimits, found};
-use super::job::{finished, waiting};
+use super::hits::{Found, HitLimits, SearchHits, search_hits};
+use super::job::waiting;
 use super::{Call, Offer, ToolInput, ToolResult};
 use crate::call::CallerLibrary;
 use crate::call_error::CallError;
 use crate::params::{
-    ChannelArg, ContextSeconds, Cursor, GroupArg, LanguagesArg, MaxChars, PlaylistArg, SinceArg,
+    ChannelArg, ContextSeconds, Cursor, GroupArg, LanguagesArg, PlaylistArg, SearchChars, SinceArg,
     TextQueryArg, VideoArgs, Whole,
 };
 use crate::reply::ToolOutput;
@@ -52,7 +52,7 @@ pub(super) struct SearchTranscripts {
     since: Option<SinceArg>,
     /// Codes by preference (de,en); the spoken language if not given
     lang: Option<LanguagesArg>,
-    /// video for the best moments of each video
+    /// video for the best moments of each video, the default for playlist and channel
     group: Option<GroupArg>,
     /// Seconds of text around a moment
     #[serde(default)]
@@ -62,7 +62,7 @@ pub(super) struct SearchTranscripts {
     limit: Whole<1, 100, 20>,
     /// Length limit of the answer
     #[serde(default)]
-    max_chars: MaxChars,
+    max_chars: SearchChars,
     /// nextCursor of the last answer
     cursor: Option<Cursor>,
 }
@@ -104,7 +104,7 @@ impl SearchTranscripts {
         request.dates.since = self.since.as_ref().and_then(|SinceArg(range)| range.since);
         let languages = self.lang.as_ref().map(|LanguagesArg(it)| it.clone());
         request.transcript =
-            TranscriptQuery::default().with_languages(languages.unwrap_or_else(Languages::default));
+            TranscriptQuery::default().with_languages(languages.unwrap_or_default());
         request
     }
 }
@@ -120,6 +120,7 @@ impl ToolInput for SearchTranscripts {
     async fn run(self, call: &Call<'_>) -> ToolResult<TranscriptHits> {
         let caller = call.library()?;
         let sources = self.sources()?;
+        self.limits().skip()?;
         let _batch = call.batch_permit()?;
         match self.search(call, caller, &sources, Sharing::WithEqualCalls).await {
             // An equal call has ended, and deleted the job. The library has its transcripts.
@@ -139,6 +140,27 @@ enum Sharing {
 }
 
 impl SearchTranscripts {
+    fn limits(&self) -> HitLimits {
+        HitLimits {
+            cursor: self.cursor,
+            limit: self.limit.count(),
+            max_chars: self.max_chars.count(),
+        }
+    }
+
+    fn text_search(&self, job: JobId) -> TextSearch {
+        let TextQueryArg(query) = self.query.clone();
+        // Of many videos, one with many equal moments would hide the others.
+        let usual = if self.videos.is_some() { SearchGroup::Moment } else { SearchGroup::Video };
+        let mut request = TextSearch {
+            group: self.group.map_or(usual, |GroupArg(group)| group),
+            context: self.context.get(),
+            ..TextSearch::new(query)
+        };
+        request.filter.job = Some(job);
+        request
+    }
+
     /// Fetches what is missing, and searches.
     async fn search(
         &self,
@@ -148,31 +170,60 @@ impl SearchTranscripts {
         sharing: Sharing,
     ) -> ToolResult<TranscriptHits> {
         let request = self.job_request();
-        let (fetching, job) = Fetching::start(caller, sources, &request, sharing).await?;
+        let (mut fetching, job) = Fetching::start(caller, sources, &request, sharing).await?;
         let job = follow(call, caller, job).await?;
-        let _permit = caller.search_permit()?;
-        let TextQueryArg(query) = self.query.clone();
-        let mut request = TextSearch {
-            group: self.group.map_or(SearchGroup::default(), |GroupArg(group)| group),
-            context: self.context.get(),
-            ..TextSearch::new(query)
-        };
-        request.filter.job = Some(job.id);
-        let limits =
-            HitLimits { cursor: self.cursor, limit: self.limit.count(), max_chars: self.max_chars };
-        let output = found(caller, &request, limits).await?;
+        // An unfinished job continues behind the answer.
+        fetching.is_deleted = job.state.is_finished();
+        if let Some(error) = job.error.as_ref().filter(|_| sources.len() == 1) {
+            return Err(Error::new(error.reason, error.message.clone()).into());
+        }
+        let _permit = caller.wait_for_search(call.work_ends()).await?;
+        let request = self.text_search(job.id);
+        let SearchHits { mut output, coverage } =
+            search_hits(caller, &request, self.limits()).await?;
+        if !job.state.is_finished() {
+            // The order of hits changes with each new transcript.
+            output.next = None;
+        }
         let not_searched = failures(caller, job.id).await?;
-        let note = note(&job, &not_searched);
-        let job_id = (!finished(&job)).then(|| job.id.to_string());
-        fetching.end(job.state.is_finished()).await?;
-        let (output, searched_videos) = (output.output, output.coverage);
+        let note = self.note(&job, &not_searched);
+        let job = (!job.state.is_finished()).then(|| job.id.to_string());
         let output = output.map(|found| TranscriptHits {
             found,
-            searched_videos,
+            searched_videos: coverage,
             not_searched,
-            job: job_id,
+            job,
         });
         Ok(ToolOutput { head: format!("{}{note}", output.head), ..output })
+    }
+
+    /// What the answer lacks, and what to do about it.
+    fn note(&self, job: &Job, not_searched: &BTreeMap<&'static str, Vec<String>>) -> String {
+        let mut note = String::new();
+        for (reason, count) in &job.progress.failed {
+            let ids = not_searched.get(reason).map(|ids| ids.join(", ")).unwrap_or_default();
+            note += &format!("\nNot searched, {reason}: {count} videos, such as {ids}.");
+        }
+        if let Some(failure) = job.error.as_ref() {
+            let why = failure.message.trim_end_matches('.');
+            note += &format!("\nA source could not be listed: {why}.");
+        }
+        let most = self.most_videos.get();
+        if job.progress.total == Some(most) && self.videos.is_none() {
+            note +=
+                &format!("\nOnly the first {most} videos were searched. most_videos raises that.");
+        }
+        if !job.state.is_finished() {
+            let progress = &job.progress;
+            let total = progress.total.map(|it| format!(" of {it}")).unwrap_or_default();
+            let wait = waiting(job);
+            let wait = if wait.is_empty() { wait } else { format!(", it waits: {wait}") };
+            note += &format!(
+                "\nNot complete: {}{total} transcripts are there. Job {} fetches the others{wait}. Call again with the same arguments later.",
+                progress.succeeded, job.id,
+            );
+        }
+        note
     }
 }
 
@@ -218,32 +269,11 @@ async fn failures(
     Ok(by_reason)
 }
 
-/// What the answer lacks, and what to do about it.
-fn note(job: &Job, not_searched: &BTreeMap<&'static str, Vec<String>>) -> String {
-    let mut note = String::new();
-    for (reason, ids) in not_searched {
-        note += &format!("\nNot searched, {reason}: {}.", ids.join(", "));
-    }
-    if let Some(failure) = job.error.as_ref() {
-        note +=
-            &format!("\nA source could not be listed: {}.", failure.message.trim_end_matches('.'));
-    }
-    if !finished(job) {
-        let progress = &job.progress;
-        let total = progress.total.map(|it| format!(" of {it}")).unwrap_or_default();
-        note += &format!(
-            "\nNot complete: {}{total} transcripts are there{}. Job {} fetches the others: call again with the same arguments later.",
-            progress.succeeded,
-            waiting(job),
-            job.id,
-        );
-    }
-    note
-}
-
-/// A job that a call started. It is deleted if the call is cancelled, and its transcripts stay in the library.
+/// A job that a call started. Its transcripts stay in the library.
 struct Fetching {
     job: Option<(Library, Access, JobId)>,
+    /// Whether the job is deleted with the call: it is complete, or the call was cancelled while it waited.
+    is_deleted: bool,
 }
 
 impl Fetching {
@@ -262,33 +292,29 @@ impl Fetching {
         };
         let key = (sharing == Sharing::WithEqualCalls).then(|| key(sources, request));
         let mut created = create(key).await?;
-        if !created.is_new && created.job.state.is_finished() {
-            // Its sources may have new videos.
-            library.delete(created.job.id, &access).await?;
+        if !created.is_new && !created.job.state.is_active() {
+            // Its sources may have new videos, or a person paused it.
             created = create(None).await?;
         }
         let job = created.is_new.then_some((library, access, created.job.id));
-        Ok((Self { job }, created.job))
-    }
-
-    /// Ends the search. The job is deleted if it is complete.
-    async fn end(mut self, is_complete: bool) -> Result<()> {
-        let Some((library, access, id)) = self.job.take().filter(|_| is_complete) else {
-            return Ok(());
-        };
-        library.delete(id, &access).await
+        let fetching = Self { job, is_deleted: true };
+        caller.note_job(created.job.id);
+        Ok((fetching, created.job))
     }
 }
 
 impl Drop for Fetching {
     fn drop(&mut self) {
-        let Some((library, access, id)) = self.job.take() else { return };
+        let Some((library, access, id)) = self.job.take().filter(|_| self.is_deleted) else {
+            return;
+        };
+        // The answer does not wait for it.
         tokio::spawn(async move {
-            if let Err(error) = library.delete(id, &access).await {
-                tracing::warn!(
-                    reason = error.reason().code(),
-                    "job of a cancelled search not deleted"
-                );
+            match library.delete(id, &access).await {
+                Err(error) if error.reason() != Reason::JobNotFound => {
+                    tracing::warn!(reason = error.reason().code(), "job of a search not deleted");
+                }
+                _ => {}
             }
         });
     }

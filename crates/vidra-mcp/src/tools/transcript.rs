@@ -164,20 +164,28 @@ pub(super) struct VideoTranscript {
 }
 
 impl TranscriptRequest {
-    /// The segments of a transcript: half minutes, or chunks.
-    fn segments(&self, found: FullTranscript) -> Result<Vec<Segment>, CallError> {
+    /// How the transcript is divided into chunks. `None` for half minutes.
+    fn chunk_query(&self) -> Result<Option<ChunkQuery>, CallError> {
         let size = self.chunk_size.map(Whole::get);
         let Some(unit) = self.chunks else {
             return match size {
                 Some(_) => Err(CallError::bad("chunk_size: is only for chunks")),
-                None => Ok(segments(&found.lines())),
+                None => Ok(None),
             };
         };
         let query = ChunkQuery::new(unit.into(), size, Some(0)).map_err(|error| {
             let faults = error.details().iter();
             CallError::BadArguments(faults.map(|it| it.replace("size:", "chunk_size:")).collect())
-        })?;
-        Ok(found.chunked(&query).chunks.into_iter().map(Segment::from).collect())
+        });
+        query.map(Some)
+    }
+
+    /// The segments of a transcript. A chunk that is longer than half an answer is divided.
+    fn segments(&self, found: FullTranscript, query: Option<ChunkQuery>) -> Vec<Segment> {
+        let Some(query) = query else { return segments(&found.lines()) };
+        let most = self.max_chars.count() / 2;
+        let chunks = found.chunked(&query).chunks.into_iter().map(Segment::from);
+        chunks.flat_map(|chunk| chunk.divided(most)).collect()
     }
 
     async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
@@ -189,19 +197,27 @@ impl TranscriptRequest {
             .with_languages(self.lang.clone().map(|LanguagesArg(it)| it).unwrap_or_default())
             .with_captions(self.captions.map(CaptionKind::from))
             .with_translation(self.translate.clone().map(|LanguageArg(it)| it));
+        let chunks = self.chunk_query()?;
         let found = call.vidra.full_transcript(id, &query).await?.body.cut(range);
         let info = found.info.clone();
-        let all = self.segments(found)?.into_iter().map(Segment::with_line);
+        let is_part = info.start.is_some() || info.end.is_some();
+        let all = self.segments(found, chunks);
+        let all = all.into_iter().map(Segment::with_line);
         let count = all.len();
         let about = about(&info);
         let page = Page::of_list(all, self.cursor, self.max_chars, about.chars().count())?;
         let before = self.cursor.map_or(0, |cursor| cursor.item);
         let which = match page.items.len() as u64 {
+            0 if is_part => "which has nothing at this time".to_owned(),
             0 => "which is empty".to_owned(),
             shown => format!("parts {} to {} of {count}", before + 1, before + shown),
         };
         Ok(ToolOutput {
-            head: format!("Transcript of {id}, {which}. {}", moment_links(id.as_str())),
+            head: format!(
+                "{} of {id}, {which}. {}",
+                if is_part { "A part of the transcript" } else { "Transcript" },
+                moment_links(id.as_str())
+            ),
             body: format!("{about}\n{}", page.body()),
             next: page.next,
             found: VideoTranscript {

@@ -9,7 +9,7 @@ use axum::http::{Extensions, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use vidra::{Error, Reason};
+use vidra::{Bucket, Error, Reason};
 use vidra_library::{Access, Library};
 use vidra_mcp::CallerLibrary;
 
@@ -148,13 +148,15 @@ pub(crate) fn library_of_tools(
 ) -> vidra::Result<CallerLibrary> {
     let caller = LibraryCaller::new(extensions, state)?;
     let sees_own_only = caller.sees_own_only();
+    let account = extensions.get::<Arc<Caller>>();
+    let daily_units = account.and_then(|it| it.account.allowance.limit(Bucket::Default));
     let LibraryCaller { library, access, owner, state, caller, .. } = caller;
     let reserve = state.library.as_ref().map_or(0, |it| it.worker.reserve_units);
     let slot =
         move || -> Option<Box<dyn Send>> { Some(Box::new(state.search_slot(caller.clone())?)) };
     Ok(CallerLibrary::new(library)
         .owned_by(owner, access, sees_own_only)
-        .with_reserve_units(reserve)
+        .with_units(reserve, daily_units)
         .with_search_limit(slot))
 }
 

@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::Operation;
+use vidra_mcp::ToolList;
 
 use crate::state::AppState;
 
@@ -36,13 +37,18 @@ const DOCUMENTS: &str = "
 ";
 
 /// The text of the document.
-pub(crate) fn llms_text(document: &OpenApi, has_mcp: bool) -> String {
+pub(crate) fn llms_text(
+    document: &OpenApi,
+    has_mcp: bool,
+    list: ToolList,
+    has_library: bool,
+) -> String {
     let mut text = INTRODUCTION.to_owned();
     text.push_str(if has_mcp { WITH_MCP } else { "\n" });
     text.push_str(WITHOUT_MCP);
     text.push_str(DOCUMENTS);
     text.push_str("\n## Tools\n\n");
-    for tool in vidra_mcp::tools() {
+    for tool in list.tools(has_library) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- `{}`: {}", tool.name, first_sentence(tool.description));
     }

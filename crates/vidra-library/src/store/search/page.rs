@@ -37,6 +37,9 @@ pub(super) fn spoken_clauses(request: &TextSearch) -> Vec<Clause> {
 /// How many transcripts one statement reads. They stay compressed until it is their turn.
 const TRANSCRIPTS: usize = 20;
 
+/// A compressed transcript, with the data of its video and the starts of its passages.
+type CompressedText = (HitVideo, PackedText, Vec<u8>);
+
 /// A transcript of a page, with the data of its video.
 struct Text {
     video: HitVideo,
@@ -116,7 +119,7 @@ impl<'a> PageTexts<'a> {
     }
 
     /// Compressed transcripts by their numbers, with the data of their videos and the starts of their passages.
-    fn read(&self, numbers: Vec<i64>) -> Result<HashMap<i64, (HitVideo, PackedText, Vec<u8>)>> {
+    fn read(&self, numbers: Vec<i64>) -> Result<HashMap<i64, CompressedText>> {
         let connection = self.reader.connection;
         let query = format!(
             "SELECT it.number, {PACKED}, starts, {VIDEO}

@@ -40,6 +40,29 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// The segment in parts of at most about `most` characters.
+    pub(super) fn divided(self, most: usize) -> Vec<Self> {
+        let mut parts = vec![];
+        let (mut text, mut chars) = (String::new(), 0);
+        for word in self.text.split_whitespace().flat_map(pieces) {
+            let length = word.chars().count() + 1;
+            if chars + length > most && chars > 0 {
+                parts.push(std::mem::take(&mut text));
+                chars = 0;
+            }
+            if chars > 0 {
+                text.push(' ');
+            }
+            text.push_str(word);
+            chars += length;
+        }
+        parts.push(text);
+        let part = |text| Self { start: self.start, chapter: self.chapter.clone(), text };
+        parts.into_iter().map(part).collect()
+    }
+}
+
 impl From<Chunk> for Segment {
     fn from(Chunk { start, text, chapter, .. }: Chunk) -> Self {
         Self { start: start.as_millis() / 1_000, chapter, text }
@@ -104,6 +127,16 @@ mod tests {
         assert_eq!(texts, [(0, "one two three"), (30, "four"), (75, "five")]);
         let (_, text) = found[2].clone().with_line();
         assert_eq!(text, "[1m15s] five");
+    }
+
+    #[test]
+    fn a_long_chunk_is_divided_and_loses_no_word() {
+        let text = "wörd ".repeat(1_000);
+        let chunk = Segment { start: 7, chapter: None, text: text.clone() };
+        let parts = chunk.divided(500);
+        assert!(parts.iter().all(|it| it.start == 7 && it.text.chars().count() <= 500));
+        let joined: Vec<&str> = parts.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(joined.join(" "), text.trim());
     }
 
     #[test]
