@@ -178,24 +178,28 @@ pub(super) async fn search_hits(
         has_more.then(|| Cursor::at(skip + shown)).filter(|it| it.item < LAST_POSITION as u64);
     let about = if page.total.approximate { "about " } else { "" };
     let (moments, videos) = (page.total.moments, page.total.videos);
-    let what = if request.group == SearchGroup::Video { "videos" } else { "moments" };
-    let head = page.note.map(|note| format!("{note}.")).unwrap_or_else(|| {
-        format!(
-            "{shown} {what} of {about}{moments} moments in {videos} of {} videos. {}",
-            page.coverage.videos,
-            moment_links("ID")
-        )
-    });
+    let searched = page.coverage.videos;
+    let links = moment_links("ID");
+    let head = match (page.note, request.group) {
+        (Some(note), _) => format!("{note}."),
+        (None, SearchGroup::Video) => {
+            format!(
+                "{shown} of {videos} videos with {about}{moments} moments; {searched} videos were searched. {links}"
+            )
+        }
+        (None, SearchGroup::Moment) => {
+            format!(
+                "{shown} of {about}{moments} moments in {videos} videos; {searched} videos were searched. {links}"
+            )
+        }
+    };
     let body = page_builder.body();
     let found = Found {
         videos: page_builder.videos,
         total_videos: Some(videos),
         total_moments: Some(moments),
     };
-    Ok(SearchHits {
-        output: ToolOutput { head, body, next, found },
-        coverage: page.coverage.videos,
-    })
+    Ok(SearchHits { output: ToolOutput { head, body, next, found }, coverage: searched })
 }
 
 /// Hits by video, in the order of their first hits.
