@@ -57,6 +57,8 @@ pub struct HitVideo {
     /// The language code of the track.
     #[cfg_attr(feature = "openapi", schema(example = "en"))]
     pub lang: String,
+    /// Whether the captions come from speech recognition. For a translation, whether its source does.
+    pub is_auto_generated: bool,
 }
 
 /// A moment of a video.
@@ -220,8 +222,6 @@ pub struct LibraryVideo {
     pub url: String,
     /// The length in seconds. 0 if YouTube does not send it.
     pub duration: u64,
-    /// Whether the captions come from speech recognition.
-    pub is_auto_generated: bool,
     /// The language code of the track that YouTube translated. Absent if there is no translation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = false))]

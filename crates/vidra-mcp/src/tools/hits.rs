@@ -67,6 +67,8 @@ pub(super) struct FoundVideo {
     published_at: Option<String>,
     /// The language of the captions.
     lang: String,
+    /// Whether speech recognition made the captions.
+    is_auto_generated: bool,
     /// The number of its moments. Absent if all that were found are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     moment_count: Option<u64>,
@@ -119,6 +121,7 @@ impl FoundVideo {
             channel: video.channel,
             published_at: video.published_at.map(published_day),
             lang: video.lang,
+            is_auto_generated: video.is_auto_generated,
             moment_count: None,
             moments: vec![],
         }
@@ -131,10 +134,11 @@ impl FoundVideo {
 
     fn heading(&self) -> String {
         let Self { id, lang, .. } = self;
+        let made = if self.is_auto_generated { "by machine" } else { "by people" };
         let (title, channel) = (one_line(&self.title), one_line(&self.channel));
         let day = self.published_at.as_deref().map(|it| format!(" · {it}")).unwrap_or_default();
         let count = self.moment_count.map(|it| format!(" · {it} moments")).unwrap_or_default();
-        format!("# {id} {title} · {channel}{day} · {lang}{count}")
+        format!("# {id} {title} · {channel}{day} · {lang} {made}{count}")
     }
 }
 

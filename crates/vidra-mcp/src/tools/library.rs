@@ -173,7 +173,7 @@ async fn stored_videos(
 }
 
 fn stored_line(it: &LibraryVideo) -> String {
-    let kind = if it.is_auto_generated { "by machine" } else { "by people" };
+    let kind = if it.video.is_auto_generated { "by machine" } else { "by people" };
     let video = &it.video;
     let day = video.published_at.map_or_else(|| "undated".to_owned(), published_day);
     let (title, channel) = (one_line(&video.title), one_line(&video.channel));

@@ -153,10 +153,10 @@ fn moment(text: &Text, request: &TextSearch, passage: Option<usize>) -> Option<H
     field_moment(video.video_id, "title", title, clauses, fields.title).or_else(description)
 }
 
-/// The columns of [`read_video`].
+/// The columns of [`read_video`], of `search_tracks AS t`, `transcripts AS it` and `videos`.
 pub(super) const VIDEO: &str =
     "t.video, coalesce(videos.title, '') AS title, coalesce(videos.channel, '') AS channel_title,
-    coalesce(t.channel, '') AS channel, t.published_at, t.language";
+    coalesce(t.channel, '') AS channel, t.published_at, t.language, it.is_auto_generated";
 
 pub(super) fn read_video(row: &Row) -> Result<HitVideo> {
     let video: String = row.get("video")?;
@@ -168,5 +168,6 @@ pub(super) fn read_video(row: &Row) -> Result<HitVideo> {
         channel_id: row.get("channel")?,
         published_at: published.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
         lang: row.get("language")?,
+        is_auto_generated: row.get("is_auto_generated")?,
     })
 }

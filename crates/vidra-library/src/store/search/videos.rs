@@ -21,7 +21,7 @@ pub(crate) fn videos(
     let Cursor { last, offset } = Cursor::or_first(cursor, connection)?;
     let order = if sort == SearchSort::Oldest { "ASC" } else { "DESC" };
     let query = format!(
-        "SELECT {VIDEO}, t.transcript, t.duration, t.words, it.is_auto_generated, it.translated_from, it.stored_at
+        "SELECT {VIDEO}, t.transcript, t.duration, t.words, it.translated_from, it.stored_at
         FROM search_tracks AS t JOIN transcripts AS it ON it.number = t.transcript
             LEFT JOIN videos ON videos.id = t.video
         WHERE t.transcript <= ? AND {}
@@ -45,7 +45,6 @@ fn video(row: &Row) -> Result<LibraryVideo> {
         url: video.video_id.url(),
         video,
         duration: row.get::<_, i64>("duration")? as u64,
-        is_auto_generated: row.get("is_auto_generated")?,
         translated_from: Some(from).filter(|it| !it.is_empty()),
         words: row.get::<_, i64>("words")? as u64,
         stored_at: jiff::Timestamp::from_millisecond(stored_at).unwrap_or_default(),
