@@ -66,7 +66,7 @@ pub(super) struct OpenedSession {
     pub(super) opening: UseGuard,
 }
 
-/// What a request needs of its session.
+/// The requirements of a request on its session.
 pub(super) struct SessionAccess {
     pub(super) handle: LocalSessionHandle,
     pub(super) takes_priming: bool,

@@ -156,7 +156,7 @@ pub(super) struct JobFacts {
     name: Option<String>,
     /// queued, listing, running, waiting, paused, completed, cancelled or failed.
     state: &'static str,
-    /// What it waits for and until when, or why it failed.
+    /// The resource that it waits for and until when, or why it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
     /// The number of videos. Absent until all sources are listed.
@@ -257,7 +257,7 @@ pub(super) fn finished(job: &Job) -> bool {
     job.state.is_finished() || job.state == JobState::Paused
 }
 
-/// What a job waits for. Empty if it does not wait.
+/// The resource that a job waits for, and until when. Empty if it does not wait.
 pub(super) fn waiting(job: &Job) -> String {
     let Some(wait) = &job.waiting else { return String::new() };
     format!("{} until {}", wait.reason.code(), wait.until.strftime("%FT%RZ"))

@@ -92,7 +92,7 @@ pub(super) struct SearchLibrary {
     cursor: Option<Cursor>,
 }
 
-/// What a search of the library found.
+/// A page of hits, or of stored videos.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LibraryPage {

@@ -197,7 +197,7 @@ impl SearchTranscripts {
         Ok(ToolOutput { head: format!("{}{note}", output.head), ..output })
     }
 
-    /// What the answer lacks, and what to do about it.
+    /// The missing parts of the answer, with advice.
     fn note(&self, job: &Job, not_searched: &BTreeMap<&'static str, Vec<String>>) -> String {
         let mut note = String::new();
         for (reason, count) in &job.progress.failed {

@@ -379,7 +379,7 @@ async fn waiting_call_reports_progress() {
     }
 }
 
-/// Clients give up after a minute. What is there comes before that.
+/// Clients give up after a minute. The results so far come before that.
 #[tokio::test(start_paused = true)]
 async fn limited_call_returns_what_it_has_in_time() {
     let pace = Pacing::At(Pace { burst: 1, per_hour: 60 });
