@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 use vidra::{Error, Reason, Result, TranscriptQuery};
 use vidra_library::{
@@ -308,8 +309,10 @@ impl Drop for Fetching {
         let Some((library, access, id)) = self.job.take().filter(|_| self.is_deleted) else {
             return;
         };
+        // A call can be dropped after its runtime has ended. Then the job stays.
+        let Ok(runtime) = Handle::try_current() else { return };
         // The answer does not wait for it.
-        tokio::spawn(async move {
+        runtime.spawn(async move {
             match library.delete(id, &access).await {
                 Err(error) if error.reason() != Reason::JobNotFound => {
                     tracing::warn!(reason = error.reason().code(), "job of a search not deleted");
