@@ -12,6 +12,7 @@ mod events;
 mod facts;
 mod operation;
 mod plan;
+mod planted;
 mod platform;
 mod shrink;
 mod store;
