@@ -11,13 +11,13 @@
 //! - `serve`: the accept loop, connection slots, timeouts, graceful shutdown
 //! - `app`: [`App`]: gate, response cache, then routes
 //! - `layers`: the middleware around the routes
-//! - `pages`: the explorer and the API reference
+//! - `pages`: the pages of a browser: the explorer, collections, the API reference
 //! - `mcp`: the endpoint for AI agents
 //! - `routes`: the URL table, one file per resource
 //! - `metrics`: the page for Prometheus
 //! - `degraded`: the parts that do not work, for `/readyz` and the metrics
 //! - `jobs`: runs the jobs of the library, and sends messages to webhooks
-//! - `stream`: batches and lists as streams
+//! - `stream`: batches, lists and jobs as streams
 //! - `state`: `AppState`, which everything above shares
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service

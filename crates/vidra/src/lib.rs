@@ -101,10 +101,10 @@
 //!
 //! - `blocking`: the client for programs without a runtime
 //! - `client`: [`Vidra`], its builder, one method per operation
-//! - `batch`: transcripts of many videos: bounded, ordered, with partial failure and progress
+//! - `batch`: transcripts of many videos: bounded, with partial failure, progress and cancellation
 //! - `resource`: one file per resource: how it is fetched; all cache keys and lifetimes
 //! - `cache`: read through the cache: fresh, stale, coalesced or fetched
-//! - `store`: where records are stored: memory, files, Redis
+//! - `store`: where records are stored: memory, a folder, Redis
 //! - `web`: the keyless interface: player, watch page, timed text, feeds, egress addresses
 //! - `data_api`: the keyed interface: admits, charges, attempts, classifies and decodes calls
 //! - `resilience`: policies of both interfaces: circuit breaker, pace, retries, histogram
