@@ -9,6 +9,7 @@ use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcom
 use tracing::level_filters::LevelFilter;
 use vidra_sim::program::Options;
 
+use crate::argument_errors::in_one_line;
 use crate::cache::CacheCommand;
 use crate::client::SETTINGS;
 use crate::commands::Data;
@@ -23,7 +24,6 @@ use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::mcp::{McpArgs, ToolsArgs};
 use crate::serve::ServeArgs;
-use crate::usage::in_one_line;
 use crate::values::listen_address;
 
 /// The documentation of exit codes, on which scripts rely.
@@ -176,7 +176,7 @@ pub(crate) enum Command {
     /// Inspect or clear the cache
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Care for the library of transcripts: figures, checks, backups
+    /// Maintain the library of transcripts: figures, checks, backups
     #[command(subcommand)]
     Library(LibraryCommand),
     /// Check whether the service on this machine is ready: exit code 0 if it is, 1 otherwise

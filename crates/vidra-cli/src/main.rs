@@ -7,7 +7,7 @@
 //!
 //! - `reference`: generates the reference of commands and flags, in tests
 //! - `args`: the command line
-//! - `usage`: errors of the command line as one line
+//! - `argument_errors`: errors of the command line as one line
 //! - `examples`: the examples of each `--help`
 //! - `config`: `vidra config`: the config file and the settings
 //! - `config_file`: reads the config file
@@ -19,7 +19,7 @@
 //! - `health`: `vidra health`: whether the service on this machine is ready
 //! - `sim`: `vidra sim`: the simulator on a local address
 //! - `manual`: `vidra completions` and `vidra man`
-//! - `library`: `vidra library`: the care of the library file
+//! - `library`: `vidra library`: maintenance of the library file
 //! - `service`: the REST service that answers commands: in this process or a remote one
 //! - `cost`: the cost of a command, and the question before an expensive one
 //! - `database`: the flag of the library file, and how it is opened
@@ -44,6 +44,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod argument_errors;
 mod cache;
 mod cache_args;
 mod callers;
@@ -76,7 +77,6 @@ mod systemd;
 mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
-mod usage;
 mod user_folder;
 mod values;
 

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use vidra::{Error, Reason, Vidra};
 use vidra_library::{Access, JobId, Library, Payers, Worker, WorkerConfig};
-use vidra_mcp::{CallerLibrary, Format, ToolList};
+use vidra_mcp::{Format, ToolLibrary, ToolList};
 
 use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, builder, usual_reserve_units};
@@ -88,7 +88,7 @@ async fn serve(args: &McpArgs, vidra: &Vidra, library: Option<Library>) -> Resul
     let (stop, stopped) = oneshot::channel::<()>();
     let tools_library = match &library {
         None => Err(Error::new(Reason::LibraryOff, "The library is switched off")),
-        Some(library) => Ok(CallerLibrary::new(library.clone())
+        Some(library) => Ok(ToolLibrary::new(library.clone())
             .with_units(reserve, None)
             .with_job_hook(move |id| _ = started.send(id))),
     };

@@ -28,7 +28,7 @@ const PORTS: std::ops::Range<u16> = 20_000..22_000;
 const SOCKET: &str = "redis.sock";
 
 /// How long the servers of a group may take to find each other.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 impl Redis {
     /// Starts a server. `None` if there is no `redis-server`.
@@ -282,7 +282,7 @@ impl RedisSentinels {
 }
 
 fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + WAIT_LIMIT;
     while !is_true() {
         assert!(Instant::now() < until, "not in time: {what}");
         thread::park_timeout(Duration::from_millis(50));

@@ -102,7 +102,7 @@ async fn fill(library: &Library, zipf: &Zipf, words: &[String], videos: usize) -
     let query = TranscriptQuery::default();
     let stored = stream::iter(0..videos).map(|number| {
         let record = record(&captions(zipf, words, number), number);
-        library.keep(&query, record)
+        library.store_transcript(&query, record)
     });
     let mut stored = std::pin::pin!(stored.buffer_unordered(64));
     while let Some(done) = stored.next().await {

@@ -1,9 +1,9 @@
 //! [`Library`]: one method per operation.
 
-mod care;
 mod collections;
 mod copy;
 mod cursor;
+mod maintenance;
 mod notify;
 mod operations;
 mod search;
@@ -20,7 +20,7 @@ use vidra::{Reason, Result};
 
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource, VideoState};
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
-use crate::store::{Database, Health, ProcessLock, Relay, processes};
+use crate::store::{Database, Health, NoticeRelay, ProcessLock, processes};
 pub use copy::{Copied, CopyStep};
 use notify::Changes;
 
@@ -304,7 +304,7 @@ impl Library {
 }
 
 /// Announces the changes of other machines until the library is dropped.
-async fn hear_others(library: Weak<Inner>, mut relay: Relay) {
+async fn hear_others(library: Weak<Inner>, mut relay: NoticeRelay) {
     while let Some(news) = relay.next().await {
         let Some(library) = library.upgrade() else { return };
         library.changes.hear(news);

@@ -32,5 +32,5 @@ pub(crate) use database::{Database, ProcessLock};
 pub use health::Health;
 pub use maintenance::{Check, JobFigures, Stats};
 pub use outbox::WebhookMessage;
-pub(crate) use postgres::{News, Relay};
+pub(crate) use postgres::{JobNotice, NoticeRelay};
 pub(crate) use sql::Connection;

@@ -7,6 +7,7 @@
 mod active_jobs;
 mod discovery;
 mod egress;
+mod failure_action;
 mod feed_pace;
 mod item;
 mod journal;
@@ -15,7 +16,6 @@ mod plan;
 mod resources;
 mod schedule;
 mod session;
-mod verdict;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -22,7 +22,7 @@ pub struct Call<'a> {
     pub(crate) vidra: &'a Vidra,
     progress: Option<&'a ProgressSender>,
     batch_limit: Option<&'a BatchLimit>,
-    library: Option<&'a Result<CallerLibrary, Error>>,
+    library: Option<&'a Result<ToolLibrary, Error>>,
     began: Instant,
     is_limited: bool,
 }
@@ -44,7 +44,7 @@ impl BatchLimit {
 
 /// The library, as the caller of a tool may use it.
 #[derive(Clone)]
-pub struct CallerLibrary {
+pub struct ToolLibrary {
     pub(crate) library: Library,
     pub(crate) access: Access,
     pub(crate) owner: String,
@@ -55,7 +55,7 @@ pub struct CallerLibrary {
     on_job: Option<Arc<dyn Fn(JobId) + Send + Sync>>,
 }
 
-impl CallerLibrary {
+impl ToolLibrary {
     /// A library for a caller that may see everything in it. Its jobs belong to nobody.
     pub fn new(library: Library) -> Self {
         Self {
@@ -178,7 +178,7 @@ impl<'a> Call<'a> {
 
     /// Lets the call use the library, or sets the reason why it cannot.
     #[must_use]
-    pub fn with_library(self, library: &'a Result<CallerLibrary, Error>) -> Self {
+    pub fn with_library(self, library: &'a Result<ToolLibrary, Error>) -> Self {
         Self { library: Some(library), ..self }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Call<'a> {
     /// # Errors
     ///
     /// The reason why the caller cannot use it.
-    pub(crate) fn library(&self) -> Result<&'a CallerLibrary, Error> {
+    pub(crate) fn library(&self) -> Result<&'a ToolLibrary, Error> {
         let off = || Error::new(Reason::LibraryOff, "There is no library");
         self.library.ok_or_else(off)?.as_ref().map_err(Clone::clone)
     }
@@ -223,7 +223,7 @@ impl<'a> Call<'a> {
     /// # Errors
     ///
     /// [`Reason::TimedOut`] when the call has to answer.
-    pub(crate) async fn finished_behind<T: Send + 'static>(
+    pub(crate) async fn finish_in_background<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Error> {

@@ -81,7 +81,7 @@ impl<C: Caller> HttpService<C> {
     /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
     /// which it is billed; `vidra` answers all others. It may also carry [`BatchLimit`],
     /// [`CallRefusal`](crate::CallRefusal), [`OnFailure`](crate::OnFailure), a `Result` of
-    /// [`CallerLibrary`](crate::CallerLibrary) and the [`Caller`].
+    /// [`ToolLibrary`](crate::ToolLibrary) and the [`Caller`].
     ///
     /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
     /// one knows its names. Bodies of more than `most_body` bytes are rejected.

@@ -46,7 +46,7 @@ mod schema;
 mod server;
 pub mod tools;
 
-pub use call::{BatchLimit, Call, CallerLibrary, Progress, ProgressSender};
+pub use call::{BatchLimit, Call, Progress, ProgressSender, ToolLibrary};
 pub use call_error::{CallError, CallRefusal, OnFailure};
 pub use definitions::Format;
 pub use http::{Caller, HttpService, SessionLimits, TooManySessions};

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use vidra::{Error, Reason, Vidra};
 
-use crate::call::{BatchLimit, Call, CallerLibrary, Progress};
+use crate::call::{BatchLimit, Call, Progress, ToolLibrary};
 use crate::call_error::{CallError, CallRefusal, OnFailure, failure, log};
 use crate::definitions::mcp_tool;
 use crate::reply::Reply;
@@ -47,7 +47,7 @@ pub(crate) struct Server {
     /// The client for requests that carry none in their extensions.
     vidra: Vidra,
     /// The library for requests that carry none in their extensions.
-    library: Result<CallerLibrary, Error>,
+    library: Result<ToolLibrary, Error>,
     list: ToolList,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Server {
 /// If the client does not speak MCP, or the session ends with an error.
 pub async fn serve_stdio(
     vidra: Vidra,
-    library: Result<CallerLibrary, Error>,
+    library: Result<ToolLibrary, Error>,
     list: ToolList,
 ) -> Result<(), String> {
     let transport = rmcp::transport::io::stdio();
@@ -74,7 +74,7 @@ pub async fn serve_stdio(
 }
 
 impl Server {
-    pub(crate) fn new(vidra: Vidra, library: Result<CallerLibrary, Error>, list: ToolList) -> Self {
+    pub(crate) fn new(vidra: Vidra, library: Result<ToolLibrary, Error>, list: ToolList) -> Self {
         Self { vidra, library, list }
     }
 
@@ -84,7 +84,7 @@ impl Server {
         let parts = request.extensions.get::<http::request::Parts>();
         let carried = parts.map(|parts| &parts.extensions);
         let vidra = carried.and_then(|it| it.get::<Vidra>()).unwrap_or(&self.vidra);
-        let library = carried.and_then(|it| it.get::<Result<CallerLibrary, Error>>());
+        let library = carried.and_then(|it| it.get::<Result<ToolLibrary, Error>>());
         let context = Call::new(vidra).with_time_limit();
         let context = context.with_library(library.unwrap_or(&self.library));
         match carried.and_then(|it| it.get::<BatchLimit>()) {

@@ -23,7 +23,7 @@
 //! - `config`: the settings of the service
 //! - `library`: the library file, which may not be available yet
 //! - `webhooks`: messages about jobs and collections to destinations of the operator
-//! - `keeper`: stores transcripts that were fetched without a job
+//! - `fetched_transcripts`: stores transcripts that were fetched without a job
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: renders and logs every response, and answers from the response cache before routing
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
@@ -49,11 +49,11 @@ mod degraded;
 mod drain;
 pub mod error_body;
 mod extract;
+mod fetched_transcripts;
 pub mod gate;
 mod hot;
 mod items;
 mod jobs;
-mod keeper;
 mod layers;
 mod library;
 mod log_sink;
@@ -75,8 +75,8 @@ mod webhooks;
 pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
 pub use config_file::read_config_file;
+pub use fetched_transcripts::FetchedTranscripts;
 pub use hot::AccessLog;
-pub use keeper::FetchedTranscripts;
 pub use library::{LibraryAccess, LibraryConfig, LibraryFile};
 pub use log_sink::LogSink;
 pub use reloads::Reloads;

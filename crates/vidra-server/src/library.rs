@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use vidra::{Error, Reason, Result};
 use vidra_library::{Library, WorkerConfig};
 
-use crate::keeper::FetchedTranscripts;
+use crate::fetched_transcripts::FetchedTranscripts;
 
 /// The interval between attempts to open the file.
 const RETRY: Duration = Duration::from_secs(30);

@@ -59,7 +59,7 @@ pub struct Vidra {
     /// The time limit of a fetch, retries and pages included.
     deadline: Duration,
     /// The time limit of a caller of this handle.
-    patience: Duration,
+    caller_limit: Duration,
     /// The time limit of a playlist batch.
     batch_deadline: Duration,
     /// The payer of this handle's operations, and their total cost.
@@ -251,7 +251,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub fn within(&self, limit: Duration) -> Self {
-        Self { patience: self.patience.min(limit), ..self.clone() }
+        Self { caller_limit: self.caller_limit.min(limit), ..self.clone() }
     }
 
     /// Returns the answer to `lookup` as JSON, from the cache or from YouTube. A cache hit costs no
@@ -319,7 +319,7 @@ impl Vidra {
         if Handle::try_current().is_err() {
             panic!("{NEEDS_RUNTIME}");
         }
-        let time = self.patience.min(self.deadline).min(FOREVER);
+        let time = self.caller_limit.min(self.deadline).min(FOREVER);
         Context {
             mode: self.mode,
             include: self.include,

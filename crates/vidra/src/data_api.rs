@@ -146,15 +146,15 @@ impl DataApi {
             }
             Ok((answer, attempt)) => {
                 let now = self.clock.now();
-                let verdict = classify::refusal(&answer, call, now, |text| account.redacted(text));
-                attempt.end(verdict.outcome);
-                if verdict.outcome == CallOutcome::KeyRejected {
+                let refusal = classify::refusal(&answer, call, now, |text| account.redacted(text));
+                attempt.end(refusal.outcome);
+                if refusal.outcome == CallOutcome::KeyRejected {
                     account.set_rejected(true);
                 }
-                if let Some(pause) = verdict.pause {
+                if let Some(pause) = refusal.pause {
                     account.holds.hold(call.endpoint.bucket(), pause, Instant::now());
                 }
-                let Some(empty) = verdict.empty else { return Err(verdict.fault) };
+                let Some(empty) = refusal.empty else { return Err(refusal.fault) };
                 let named = empty.named;
                 let exhaust = move |ledger: &Arc<Ledger>| ledger.exhaust(&charge, named, now);
                 Err(Fault::spent(with_ledger(&account, ctx, call, exhaust).await?))

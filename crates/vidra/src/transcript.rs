@@ -25,7 +25,7 @@ pub use document::{
 };
 pub use parse::{Unreadable, parse};
 #[cfg(feature = "client")]
-pub(crate) use player::Verdict;
+pub(crate) use player::PlayerAnswer;
 pub use player::{CaptionTrack, Player, Track};
 pub use query::{CaptionKind, TimeRange, TranscriptQuery};
 pub use render::{to_srt, to_text, to_vtt};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::process::{Service, address_in, exit_code_within, send, vidra};
 
 /// How long the service may take to count a line, or to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The value of the first sample with this prefix.
 fn value(page: &str, sample: &str) -> f64 {
@@ -124,7 +124,7 @@ fn review_s6_a_stuck_log_blocks_neither_requests_nor_the_shutdown() {
     // The buffer is full, so every further line is dropped and counted. The page itself may have a line too, and a
     // line is counted shortly after its response.
     send_many(100);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_LIMIT;
     let mut after = dropped();
     while after < before + 100.0 {
         assert!(Instant::now() < deadline, "{before} dropped lines became {after}, 100 expected");
@@ -136,7 +136,7 @@ fn review_s6_a_stuck_log_blocks_neither_requests_nor_the_shutdown() {
     // The process ends by itself, while nobody reads.
     let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    let code = exit_code_within(PATIENCE, &mut child, || "the log is stuck".to_owned());
+    let code = exit_code_within(WAIT_LIMIT, &mut child, || "the log is stuck".to_owned());
     assert_eq!(code, Some(0));
     // The pipe holds the oldest lines, each complete except for the last one. All others were dropped or in the buffer.
     let mut rest = String::new();

@@ -15,7 +15,7 @@ use crate::process::{Service, send, vidra};
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
 /// How long Prometheus may take for a few scrapes, one each second, and for a first evaluation of the rules.
-const PATIENCE: Duration = Duration::from_secs(120);
+const WAIT_LIMIT: Duration = Duration::from_secs(120);
 
 /// Nothing happens in this test that these count.
 const MAY_BE_EMPTY: [&str; 1] = ["vidra_connections_refused_total"];
@@ -191,7 +191,7 @@ fn dashboard_and_alerts_work_with_a_real_prometheus() {
     check_metrics(&send(admin, "GET", "/metrics", "").1);
     let prometheus = Prometheus::start(data, &[plain.address, admin]);
     // A rate takes two scrapes of each service, with traffic in between.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_LIMIT;
     loop {
         let scrapes = prometheus.value("min(count_over_time(vidra_build_info[5m]))");
         let targets = prometheus.value("count(up == 1)");
@@ -218,7 +218,7 @@ fn dashboard_and_alerts_work_with_a_real_prometheus() {
     assert!(prometheus.value("vidra_limited_total{reason=\"blocked\"}") >= 1.0);
 
     // Prometheus has evaluated every rule without an error.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_LIMIT;
     let rules = loop {
         let data = prometheus.get("rules").unwrap();
         let rules = data["groups"][0]["rules"].as_array().cloned().unwrap_or_default();

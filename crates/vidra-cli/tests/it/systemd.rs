@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::process::{exit_code_within, send, vidra};
 
 /// How long the service may take for a notification, or to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// A service that was started as systemd does it.
 struct Activated {
@@ -27,7 +27,7 @@ impl Activated {
     fn start(folder: &Path, service: TcpListener, admin: Option<TcpListener>, flags: &str) -> Self {
         let path = folder.join("notify");
         let manager = UnixDatagram::bind(&path).unwrap();
-        manager.set_read_timeout(Some(PATIENCE)).unwrap();
+        manager.set_read_timeout(Some(WAIT_LIMIT)).unwrap();
         let count = 1 + usize::from(admin.is_some());
         let of_admin = if admin.is_some() { "4<&1" } else { "" };
         let script = format!(
@@ -73,7 +73,7 @@ impl Activated {
     /// The exit code of a service that ends by itself.
     fn exit_code(&mut self) -> Option<i32> {
         let log = self.log.clone();
-        exit_code_within(PATIENCE, &mut self.child, || fs::read_to_string(&log).unwrap())
+        exit_code_within(WAIT_LIMIT, &mut self.child, || fs::read_to_string(&log).unwrap())
     }
 }
 

@@ -3,7 +3,7 @@
 use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::job::JobId;
-use crate::store::News;
+use crate::store::JobNotice;
 
 /// How many changes a slow reader may miss before it reads the database.
 const BUFFER: usize = 256;
@@ -14,25 +14,25 @@ pub(crate) struct Changes {
     /// Wakes the worker.
     work: Notify,
     /// To the processes of other machines.
-    others: Option<mpsc::UnboundedSender<News>>,
+    others: Option<mpsc::UnboundedSender<JobNotice>>,
 }
 
 impl Changes {
-    pub(crate) fn new(others: Option<mpsc::UnboundedSender<News>>) -> Self {
+    pub(crate) fn new(others: Option<mpsc::UnboundedSender<JobNotice>>) -> Self {
         Self { jobs: broadcast::channel(BUFFER).0, work: Notify::new(), others }
     }
 
     /// Announces progress of a job to its subscribers.
     pub(crate) fn note(&self, id: JobId) {
-        self.announce(News { job: id, is_request: false });
+        self.announce(JobNotice { job: id, is_request: false });
     }
 
     /// Announces a change that a caller made, also to workers.
     pub(crate) fn note_request(&self, id: JobId) {
-        self.announce(News { job: id, is_request: true });
+        self.announce(JobNotice { job: id, is_request: true });
     }
 
-    fn announce(&self, news: News) {
+    fn announce(&self, news: JobNotice) {
         self.hear(news);
         if let Some(others) = &self.others {
             // The database may have been closed.
@@ -41,7 +41,7 @@ impl Changes {
     }
 
     /// Announces a change of any process in this one.
-    pub(crate) fn hear(&self, news: News) {
+    pub(crate) fn hear(&self, news: JobNotice) {
         // Nobody may be listening.
         let _ = self.jobs.send(news.job);
         if news.is_request {

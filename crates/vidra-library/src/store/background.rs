@@ -34,9 +34,9 @@ fn lower_priority() {}
 type Work = Box<dyn FnOnce() + Send>;
 
 /// A thread that computes, one work after the other. The allocator has memory for each thread, so there is only one.
-pub(super) struct Computer(mpsc::UnboundedSender<Work>);
+pub(super) struct ComputeThread(mpsc::UnboundedSender<Work>);
 
-impl Computer {
+impl ComputeThread {
     pub(super) fn start() -> io::Result<Self> {
         let (sender, mut queue) = mpsc::unbounded_channel::<Work>();
         spawn("vidra-compute", move || {

@@ -9,16 +9,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vidra::{Error, Reason, Result};
 
-use super::background::Computer;
+use super::background::ComputeThread;
 use super::error::unavailable;
 use super::health::{Counters, Health};
-use super::postgres::{Isolation, Liveness, Postgres, Relay};
+use super::postgres::{Isolation, Liveness, NoticeRelay, Postgres};
 use super::sql::Connection;
 use super::{processes, sqlite};
 use crate::job::JobId;
 
 /// The longest wait for a transaction. A disk that hangs must not hold its callers.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The interval of polls for changes of other processes, and the interval if there are no others.
 const POLL: Duration = Duration::from_secs(1);
@@ -32,9 +32,9 @@ pub(crate) struct Database {
 }
 
 enum Engine {
-    File { file: sqlite::File, computer: Computer },
+    File { file: sqlite::File, compute_thread: ComputeThread },
     Memory(sqlite::Memory),
-    Postgres { postgres: Postgres, computer: Computer, database: vidra::Database },
+    Postgres { postgres: Postgres, compute_thread: ComputeThread, database: vidra::Database },
 }
 
 /// Shows that this process lives, until it is dropped.
@@ -61,9 +61,9 @@ impl Database {
     pub(crate) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Self> {
         let counters = Arc::default();
         let file = sqlite::File::open(path, max_bytes, &counters)?;
-        let computer = Computer::start().map_err(unavailable)?;
+        let compute_thread = ComputeThread::start().map_err(unavailable)?;
         Ok(Self {
-            engine: Engine::File { file, computer },
+            engine: Engine::File { file, compute_thread },
             counters,
             is_alone: AtomicBool::default(),
         })
@@ -84,10 +84,10 @@ impl Database {
     ) -> Result<Self> {
         let counters = Arc::default();
         let postgres = Postgres::open(database, max_bytes, &counters).await?;
-        let computer = Computer::start().map_err(unavailable)?;
+        let compute_thread = ComputeThread::start().map_err(unavailable)?;
         let database = database.clone();
         Ok(Self {
-            engine: Engine::Postgres { postgres, computer, database },
+            engine: Engine::Postgres { postgres, compute_thread, database },
             counters,
             is_alone: AtomicBool::default(),
         })
@@ -130,7 +130,7 @@ impl Database {
 
     /// Ends the wait for a database that hangs.
     async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout(PATIENCE, work).await {
+        match tokio::time::timeout(WAIT_LIMIT, work).await {
             Ok(done) => done,
             Err(elapsed) => {
                 let error = unavailable(elapsed);
@@ -190,10 +190,10 @@ impl Database {
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match &self.engine {
-            Engine::File { computer, .. } | Engine::Postgres { computer, .. }
+            Engine::File { compute_thread, .. } | Engine::Postgres { compute_thread, .. }
                 if !self.is_alone.load(Ordering::Relaxed) =>
             {
-                computer.run(work).await
+                compute_thread.run(work).await
             }
             _ => work(),
         }
@@ -276,7 +276,7 @@ impl Database {
     }
 
     /// The connection to changes of other machines. `None` if there are none.
-    pub(crate) fn relay(&self) -> Option<Relay> {
+    pub(crate) fn relay(&self) -> Option<NoticeRelay> {
         match &self.engine {
             Engine::Postgres { postgres, database, .. } => Some(postgres.relay(database)),
             Engine::File { .. } | Engine::Memory(_) => None,

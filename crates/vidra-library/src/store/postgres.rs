@@ -24,7 +24,7 @@ use super::index::build;
 use super::sql::Connection;
 use crate::job::JobId;
 pub(super) use liveness::Liveness;
-pub(crate) use relay::{News, Relay};
+pub(crate) use relay::{JobNotice, NoticeRelay};
 use session::{Begin, Session};
 
 /// The tables, and how releases change them. A released migration never changes.
@@ -282,8 +282,8 @@ impl Postgres {
     }
 
     /// Connects changes of this process with those of others.
-    pub(super) fn relay(&self, database: &vidra::Database) -> Relay {
-        Relay::start(&self.sessions, database)
+    pub(super) fn relay(&self, database: &vidra::Database) -> NoticeRelay {
+        NoticeRelay::start(&self.sessions, database)
     }
 }
 

@@ -148,7 +148,7 @@ pub(crate) fn export_page(
 }
 
 /// Stores a transcript that the service fetched for `request` without a job.
-pub(crate) fn keep(
+pub(crate) fn store_fetched(
     connection: &Connection,
     new: &NewTranscript,
     request: &str,

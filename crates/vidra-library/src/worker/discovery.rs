@@ -12,9 +12,9 @@ use vidra::{
     PlaylistId, QuotaDay, Reason, Result, SearchItem, Video, VideoId, Vidra,
 };
 
+use super::failure_action::{FailureAction, action_after};
 use super::feed_pace::FeedPace;
 use super::resources::Blocked;
-use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
 use crate::collection::search_query;
 use crate::job::{Failure, JobSource};
@@ -230,7 +230,7 @@ impl Task {
     async fn fail(&mut self, step: Step, charge: Charge, error: &Error) -> Option<bool> {
         let is_search_spent = error.reason() == Reason::SearchQuotaExhausted;
         // Only waits count here: a source that fails is tried again by the next sync.
-        if let (Verdict::Wait(wait), false) = (verdict(error, 0), is_search_spent) {
+        if let (FailureAction::Wait(wait), false) = (action_after(error, 0), is_search_spent) {
             // First the resource, so that nobody tries again before it is known.
             let noted = self.blocked.note_data_api(&self.library, &self.owner, error, wait).await;
             log_unless_stored(noted);

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 use vidra::{Error, Result, Vidra};
 
-use super::verdict::{Verdict, verdict};
+use super::failure_action::{FailureAction, action_after};
 use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, transcript_key};
 use crate::library::Library;
@@ -44,10 +44,10 @@ impl Task {
         let fetched = AssertUnwindSafe(fetch).catch_unwind().await;
         let outcome = match fetched.unwrap_or_else(|_| Err(panicked())) {
             Ok(new) => Ok(new),
-            Err(error) => match verdict(&error, self.item.attempts) {
-                Verdict::Fail => Err(Failure::from(&error)),
-                Verdict::Wait(wait) => return self.wait(wait).await,
-                Verdict::Retry(wait) => return self.postpone(wait, Some(&error)).await,
+            Err(error) => match action_after(&error, self.item.attempts) {
+                FailureAction::Fail => Err(Failure::from(&error)),
+                FailureAction::Wait(wait) => return self.wait(wait).await,
+                FailureAction::Retry(wait) => return self.postpone(wait, Some(&error)).await,
             },
         };
         let lease = self.item.lease;

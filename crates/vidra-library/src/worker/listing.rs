@@ -6,8 +6,8 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 use vidra::{Availability, EntryPage, EntrySource, Error, Reason, Vidra};
 
+use super::failure_action::{FailureAction, action_after};
 use super::resources::Blocked;
-use super::verdict::{Verdict, verdict};
 use super::{Worker, panicked, until_stored};
 use crate::job::{Failure, JobRequest, JobSource};
 use crate::library::Library;
@@ -116,8 +116,8 @@ impl Task {
 
     /// Gives the source back after an error, or fails it.
     async fn stop(&self, charge: Charge, error: &Error) {
-        match verdict(error, self.source.attempts) {
-            Verdict::Wait(wait) => {
+        match action_after(error, self.source.attempts) {
+            FailureAction::Wait(wait) => {
                 // First the resource, so that nobody tries again before it is known.
                 let noted = self.blocked.note_data_api(&self.library, &self.owner, error, wait);
                 if let Err(error) = noted.await {
@@ -128,11 +128,11 @@ impl Task {
                 }
                 self.postpone(charge, Timestamp::UNIX_EPOCH, false).await;
             }
-            Verdict::Retry(wait) => {
+            FailureAction::Retry(wait) => {
                 let at = self.library.now().checked_add(wait).unwrap_or(Timestamp::MAX);
                 self.postpone(charge, at, true).await;
             }
-            Verdict::Fail => self.fail(charge, error).await,
+            FailureAction::Fail => self.fail(charge, error).await,
         }
     }
 

@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const SAVE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How often old data is removed.
-const CARE_INTERVAL: Duration = Duration::from_secs(3600);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// The lease that a task holds.
 struct Held {
@@ -66,7 +66,7 @@ pub(super) struct Session<'a> {
     journal: Journal,
     /// When the next collection is due.
     next_due: Option<Timestamp>,
-    next_care: Instant,
+    next_maintenance: Instant,
     next_save: Instant,
     is_failing: bool,
 }
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
             jobs: ActiveJobs::default(),
             journal: Journal::default(),
             next_due: None,
-            next_care: Instant::now(),
+            next_maintenance: Instant::now(),
             next_save: Instant::now() + SAVE_INTERVAL,
             is_failing: false,
         }
@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
 
     async fn try_step(&mut self) -> Result<Instant> {
         let library = &self.worker.library;
-        self.care().await?;
+        self.maintain().await?;
         if !self.tasks.is_empty() && Instant::now() >= self.next_save {
             self.save_egress().await;
         }
@@ -169,11 +169,11 @@ impl<'a> Session<'a> {
     }
 
     /// Removes old data once an hour.
-    async fn care(&mut self) -> Result<()> {
-        if Instant::now() < self.next_care {
+    async fn maintain(&mut self) -> Result<()> {
+        if Instant::now() < self.next_maintenance {
             return Ok(());
         }
-        self.next_care = Instant::now() + CARE_INTERVAL;
+        self.next_maintenance = Instant::now() + MAINTENANCE_INTERVAL;
         let library = &self.worker.library;
         let oldest =
             self.worker.config.retention.and_then(|life| library.now().checked_sub(life).ok());
@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
         if removed > 0 {
             tracing::info!(removed, "old transcripts removed");
             // There may be more. Jobs go on between two pages.
-            self.next_care = Instant::now() + POLL;
+            self.next_maintenance = Instant::now() + POLL;
         }
         Ok(())
     }

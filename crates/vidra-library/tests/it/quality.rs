@@ -434,7 +434,7 @@ async fn searches_find_what_a_plain_scan_finds() {
     tracks.extend(simulated);
     let library = empty(&crate::Store::memory()).await;
     for track in &tracks {
-        library.keep(&TranscriptQuery::default(), record(track).into()).await.unwrap();
+        library.store_transcript(&TranscriptQuery::default(), record(track).into()).await.unwrap();
     }
     let peer = peer(&tracks);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
@@ -483,7 +483,10 @@ async fn each_store_finds_the_same_moments() {
     let libraries = [empty(&crate::Store::memory()).await, empty(&postgres).await];
     for library in &libraries {
         for track in &tracks {
-            library.keep(&TranscriptQuery::default(), record(track).into()).await.unwrap();
+            library
+                .store_transcript(&TranscriptQuery::default(), record(track).into())
+                .await
+                .unwrap();
         }
     }
     let all: BTreeSet<String> = tracks.iter().flat_map(queries).collect();

@@ -73,7 +73,7 @@ pub(crate) async fn empty(on: &Store) -> Library {
 }
 
 pub(crate) async fn store(library: &Library, video: &Video<'_>) {
-    library.keep(&TranscriptQuery::default(), video.record().into()).await.unwrap();
+    library.store_transcript(&TranscriptQuery::default(), video.record().into()).await.unwrap();
 }
 
 pub(crate) async fn library_of(on: &Store, videos: &[Video<'_>]) -> Library {

@@ -254,7 +254,7 @@ async fn transcripts_without_a_job_are_known_to_later_jobs() {
     let vidra = world.client().pacing(Pacing::Off).build().unwrap();
     let (video, query) = (VideoId::parse("txManualAsr").unwrap(), TranscriptQuery::default());
     let record = vidra.transcript_record(video, &query).await.unwrap().body;
-    library.keep(&query, record).await.unwrap();
+    library.store_transcript(&query, record).await.unwrap();
     let players = || world.platform.record().calls_to(Endpoint::Player);
     let before = players();
     let id = library.create(create(&["txManualAsr"])).await.unwrap().job.id;

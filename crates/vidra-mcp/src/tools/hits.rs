@@ -10,7 +10,7 @@ use vidra_library::{
 };
 
 use super::video::{link_time, moment_links};
-use crate::call::CallerLibrary;
+use crate::call::ToolLibrary;
 use crate::call_error::CallError;
 use crate::page::{Page, clip, one_line};
 use crate::params::Cursor;
@@ -150,7 +150,7 @@ pub(super) struct SearchHits {
 
 /// Searches, and writes as many hits as fit.
 pub(super) async fn search_hits(
-    caller: &CallerLibrary,
+    caller: &ToolLibrary,
     request: &TextSearch,
     limits: HitLimits,
 ) -> Result<SearchHits, CallError> {

@@ -11,7 +11,7 @@ use vidra_library::{Create, Estimate, Job, JobRequest, JobState};
 
 use super::transcript::CaptionsArg;
 use super::{Call, Offer, ToolInput, ToolResult};
-use crate::call::CallerLibrary;
+use crate::call::ToolLibrary;
 use crate::call_error::CallError;
 use crate::params::{
     JobArg, JobName, LanguageArg, LanguagesArg, SinceArg, SourceArgs, UntilArg, Whole, date_range,
@@ -124,7 +124,7 @@ impl ToolInput for StartJob {
 }
 
 /// The units of a day that jobs can spend.
-async fn units_per_day(call: &Call<'_>, caller: &CallerLibrary) -> vidra::Result<u64> {
+async fn units_per_day(call: &Call<'_>, caller: &ToolLibrary) -> vidra::Result<u64> {
     let quota = call.vidra.quota().await?;
     let bucket = quota.buckets.iter().find(|bucket| bucket.name == Bucket::Default.name());
     let all = bucket.map_or(0, |it| it.limit.saturating_sub(caller.reserve_units));
@@ -225,7 +225,7 @@ impl ToolInput for GetJob {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Jobs> {
         let caller = call.library()?;
-        let CallerLibrary { library, access, .. } = caller;
+        let ToolLibrary { library, access, .. } = caller;
         let jobs = match self.job {
             None => library.jobs(access, None, None, LISTED_JOBS).await?.0,
             Some(JobArg(id)) => {

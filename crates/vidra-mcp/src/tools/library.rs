@@ -9,7 +9,7 @@ use vidra_library::{
 use super::hits::{Found, FoundVideo, HitLimits, published_day, search_hits};
 use super::video::VIDEO_LINKS;
 use super::{Call, Offer, ToolInput, ToolResult};
-use crate::call::CallerLibrary;
+use crate::call::ToolLibrary;
 use crate::call_error::CallError;
 use crate::page::{Page, one_line};
 use crate::params::{
@@ -35,7 +35,7 @@ impl FilterArgs {
     async fn filter(
         self,
         call: &Call<'_>,
-        caller: &CallerLibrary,
+        caller: &ToolLibrary,
     ) -> Result<LibraryFilter, CallError> {
         let mut filter = LibraryFilter::default();
         filter.range = date_range(self.since, self.until)?;
@@ -145,7 +145,7 @@ impl ToolInput for SearchLibrary {
 
 /// A page of the stored videos.
 async fn stored_videos(
-    caller: &CallerLibrary,
+    caller: &ToolLibrary,
     filter: &LibraryFilter,
     sort: SearchSort,
     limits: HitLimits,

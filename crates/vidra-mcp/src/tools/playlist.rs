@@ -194,7 +194,7 @@ async fn page(
         vidra.query_playlist_with(&id, &selection, write).await
     };
     // A long list can take longer than a call. Then it is fetched to its end, so that the next call finds it.
-    let fetched = if is_whole { call.finished_behind(fetch).await? } else { fetch.await };
+    let fetched = if is_whole { call.finish_in_background(fetch).await? } else { fetch.await };
     fetched?
 }
 

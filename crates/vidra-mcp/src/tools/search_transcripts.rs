@@ -18,7 +18,7 @@ use vidra_library::{
 use super::hits::{Found, HitLimits, SearchHits, search_hits};
 use super::job::waiting;
 use super::{Call, Offer, ToolInput, ToolResult};
-use crate::call::CallerLibrary;
+use crate::call::ToolLibrary;
 use crate::call_error::CallError;
 use crate::params::{
     ChannelArg, ContextSeconds, Cursor, GroupArg, LanguagesArg, PlaylistArg, SearchChars, SinceArg,
@@ -166,7 +166,7 @@ impl SearchTranscripts {
     async fn search(
         &self,
         call: &Call<'_>,
-        caller: &CallerLibrary,
+        caller: &ToolLibrary,
         sources: &[JobSource],
         sharing: Sharing,
     ) -> ToolResult<TranscriptHits> {
@@ -229,7 +229,7 @@ impl SearchTranscripts {
 }
 
 /// Waits until a job has ended or waits for a resource, or the call has to answer.
-async fn follow(call: &Call<'_>, caller: &CallerLibrary, mut job: Job) -> Result<Job> {
+async fn follow(call: &Call<'_>, caller: &ToolLibrary, mut job: Job) -> Result<Job> {
     let end = call.work_ends();
     while job.state.is_active() && !is_waiting_beyond(&job, end) {
         let left = end.saturating_duration_since(Instant::now());
@@ -253,10 +253,7 @@ fn is_waiting_beyond(job: &Job, end: Instant) -> bool {
 }
 
 /// The failed videos of a job by reason.
-async fn failures(
-    caller: &CallerLibrary,
-    job: JobId,
-) -> Result<BTreeMap<&'static str, Vec<String>>> {
+async fn failures(caller: &ToolLibrary, job: JobId) -> Result<BTreeMap<&'static str, Vec<String>>> {
     let filter = ItemFilter { state: Some(ItemState::Failed), reason: None };
     let page = caller.library.items(job, &caller.access, filter, None, NAMED_FAILURES);
     let mut by_reason: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
@@ -280,7 +277,7 @@ struct Fetching {
 impl Fetching {
     /// Starts a job, or finds the unfinished one of an equal call.
     async fn start(
-        caller: &CallerLibrary,
+        caller: &ToolLibrary,
         sources: &[JobSource],
         request: &JobRequest,
         sharing: Sharing,

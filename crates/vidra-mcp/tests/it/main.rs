@@ -17,14 +17,14 @@ use tokio::sync::OnceCell;
 use vidra::clock::SystemClock;
 use vidra::{ApiKey, Error, InProcess, RetryPolicy, Vidra};
 use vidra_library::{Library, Limits, Memory, Worker, WorkerConfig};
-use vidra_mcp::{Call, CallError, CallerLibrary, Reply};
+use vidra_mcp::{Call, CallError, Reply, ToolLibrary};
 use vidra_sim::Simulator;
 
 /// A simulator, a client of it, and a library with a worker.
 struct World {
     sim: Simulator,
     vidra: Vidra,
-    library: OnceCell<Result<CallerLibrary, Error>>,
+    library: OnceCell<Result<ToolLibrary, Error>>,
 }
 
 impl World {
@@ -44,7 +44,7 @@ impl World {
     }
 
     /// A library in memory, whose jobs run until the test ends.
-    async fn library(&self) -> &Result<CallerLibrary, Error> {
+    async fn library(&self) -> &Result<ToolLibrary, Error> {
         let start = async || {
             let memory = Memory::new().unwrap();
             let library = Library::in_memory(&memory, Limits::default(), Arc::new(SystemClock));
@@ -53,7 +53,7 @@ impl World {
             let payers = Arc::new(move |_: &str| Some(payer.clone()));
             let worker = Worker::new(library.clone(), vidra, payers, WorkerConfig::default());
             tokio::spawn(async move { worker.run(std::future::pending()).await });
-            Ok(CallerLibrary::new(library))
+            Ok(ToolLibrary::new(library))
         };
         self.library.get_or_init(start).await
     }

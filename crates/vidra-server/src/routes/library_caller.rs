@@ -11,7 +11,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use vidra::{Bucket, Error, Reason};
 use vidra_library::{Access, Library};
-use vidra_mcp::CallerLibrary;
+use vidra_mcp::ToolLibrary;
 
 use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
@@ -145,7 +145,7 @@ impl FromRequestParts<AppState> for LibraryCaller {
 pub(crate) fn library_of_tools(
     state: &AppState,
     extensions: &Extensions,
-) -> vidra::Result<CallerLibrary> {
+) -> vidra::Result<ToolLibrary> {
     let caller = LibraryCaller::new(extensions, state)?;
     let sees_own_only = caller.sees_own_only();
     let account = extensions.get::<Arc<Caller>>();
@@ -154,7 +154,7 @@ pub(crate) fn library_of_tools(
     let reserve = state.library.as_ref().map_or(0, |it| it.worker.reserve_units);
     let slot =
         move || -> Option<Box<dyn Send>> { Some(Box::new(state.search_slot(caller.clone())?)) };
-    Ok(CallerLibrary::new(library)
+    Ok(ToolLibrary::new(library)
         .owned_by(owner, access, sees_own_only)
         .with_units(reserve, daily_units)
         .with_search_limit(slot))

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::flight::Lead;
 use super::renewal::Renewal;
-use super::turns::{Ended, PATIENCE, Turn};
+use super::turns::{Ended, Turn, WAIT_LIMIT};
 use super::{Cache, Key};
 use crate::context::waiters::Waiters;
 use crate::context::{CacheMode, Context, Slot, no_waiters};
@@ -126,7 +126,7 @@ impl Call {
     /// Fetches the records of its own turns, and uses the records that other machines fetched.
     async fn take_turns(self, led: Vec<Led>, mut renewal: Option<Renewal>) {
         let keys = led.iter().map(|led| led.key.clone()).collect();
-        let Some(mut turns) = self.cache.turns(keys, PATIENCE) else {
+        let Some(mut turns) = self.cache.turns(keys, WAIT_LIMIT) else {
             return self.start(led, renewal, None);
         };
         let mut led: Vec<Option<Led>> = led.into_iter().map(Some).collect();

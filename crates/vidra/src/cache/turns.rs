@@ -37,7 +37,7 @@ const POLL_EVERY: Duration = Duration::from_millis(250);
 /// The longest time that a lease lasts beyond the fetch, for the write of the record.
 const WRITE_TIME: Duration = Duration::from_secs(1);
 /// How long a machine waits for another one that fetches a single record.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const WAIT_LIMIT: Duration = Duration::from_secs(10);
 /// The time limit of a release and of an announcement. Nobody waits for them.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 /// While the leases do not work, fetches must not wait for them.
@@ -240,7 +240,7 @@ pub(crate) struct Ended {
 impl Cache {
     /// Begins to wait for the turns of these keys. Returns `None` if this machine shares no fetches, or if the records are
     /// never fresh: another machine could not use them.
-    pub(crate) fn turns(&self, keys: Vec<Key>, patience: Duration) -> Option<Turns<'_>> {
+    pub(crate) fn turns(&self, keys: Vec<Key>, wait_limit: Duration) -> Option<Turns<'_>> {
         let shared = Arc::clone(self.shared_fetches.as_ref()?);
         if keys.iter().any(|key| self.policy(key).life.ttl.is_zero()) {
             return None;
@@ -249,22 +249,22 @@ impl Cache {
         // It listens before the first attempt, so that it misses no announcement.
         let listening = shared.leases.listen(&texts);
         // The rest of the time is for a fetch of its own.
-        let patience = patience.min(self.fetch_time / 2);
+        let wait_limit = wait_limit.min(self.fetch_time / 2);
         let waiting = keys.into_iter().enumerate().map(|(index, key)| {
             // This process fetches the record already, for example in a fetch that is overdue.
             let is_own = shared.holds(&key.text);
             let step = if is_own { Step::Fetch { lease: None } } else { Step::Take };
             Waiting { index, key, step, has_waited: false, found: None }
         });
-        let (waiting, give_up) = (waiting.collect(), Instant::now() + patience);
+        let (waiting, give_up) = (waiting.collect(), Instant::now() + wait_limit);
         Some(Turns { cache: self, shared, waiting, listening, give_up })
     }
 
     /// Waits for the record of `key`, or for the turn to fetch it. The fetch may have many pages, so that it waits long.
     pub(crate) async fn turn(&self, key: &Key, ctx: &Context) -> TurnOutcome {
-        let patience = self.fetch_time;
+        let wait_limit = self.fetch_time;
         let turns =
-            (ctx.mode != CacheMode::Refresh).then(|| self.turns(vec![key.clone()], patience));
+            (ctx.mode != CacheMode::Refresh).then(|| self.turns(vec![key.clone()], wait_limit));
         let Some(mut turns) = turns.flatten() else { return TurnOutcome::Fetch(None) };
         let Some(Ended { found, ours }) = turns.next(&ctx.waiters).await else {
             return TurnOutcome::Ended(Err(no_waiters()));

@@ -61,7 +61,7 @@ impl Vidra {
         let Some(slot) = self.batches.take_slot() else {
             return stream::once(future::ready(Err(Error::overloaded()))).left_stream();
         };
-        let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
+        let deadline = Instant::now() + self.batch_deadline.min(self.caller_limit).min(FOREVER);
         let ctx = Context { deadline, ..self.context() };
         let (services, source, query) = (Arc::clone(&self.services), source.clone(), query.clone());
         let tally = Arc::clone(&self.batches);

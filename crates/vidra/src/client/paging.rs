@@ -45,7 +45,7 @@ impl Vidra {
         cursor: Option<&str>,
     ) -> impl Stream<Item = Result<L::Item>> + Send + use<L> {
         let start = position(cursor, &list.key());
-        let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
+        let end = Instant::now() + self.batch_deadline.min(self.caller_limit).min(FOREVER);
         let progress = Progress::new(L::MAX_PAGES);
         let start = start.map(|position| (self.clone(), list, Some(position), progress, false));
         let pages = stream::try_unfold(start, move |state| async move {

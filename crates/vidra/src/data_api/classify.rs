@@ -17,7 +17,7 @@ use crate::resilience::send::Fault;
 use crate::transport::Answer;
 
 /// A classified error response.
-pub(crate) struct Verdict {
+pub(crate) struct Classified {
     /// For counters and circuit breakers.
     pub(crate) outcome: CallOutcome,
     pub(crate) fault: Fault,
@@ -58,7 +58,7 @@ pub(crate) fn refusal(
     call: &Call,
     now: Timestamp,
     clean: impl Fn(&str) -> String,
-) -> Verdict {
+) -> Classified {
     let read: Option<Refusal> = serde_json::from_slice(&answer.body).ok();
     let is_page = read.is_none();
     let refusal = read.unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) fn refusal(
         Meaning::BucketEmpty if !answer.status.is_server_error() => CallOutcome::QuotaExhausted,
         _ => CallOutcome::of_answer(answer),
     };
-    Verdict { outcome, fault: Fault { error, is_transient, retry_after }, empty, pause }
+    Classified { outcome, fault: Fault { error, is_transient, retry_after }, empty, pause }
 }
 
 fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {

@@ -91,7 +91,7 @@ pub(super) struct PlayedVideo {
 
 /// The meaning of a player response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum PlayerAnswer {
     /// The video has captions.
     Captions(Player),
     /// The result is the same for every player client.
@@ -143,7 +143,7 @@ impl Track {
 
 const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
 
-impl Verdict {
+impl PlayerAnswer {
     /// Interprets `body`, the response to a player request for `id`.
     pub(crate) fn parse(body: &[u8], id: VideoId) -> Self {
         match serde_json::from_slice(body) {
@@ -153,7 +153,7 @@ impl Verdict {
     }
 }
 
-fn read(answer: wire::Player, id: VideoId) -> Verdict {
+fn read(answer: wire::Player, id: VideoId) -> PlayerAnswer {
     let status = answer.playability_status.unwrap_or_default();
     let words = status.words();
     match status.status.as_deref() {
@@ -163,7 +163,7 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
     let details = answer.video_details.unwrap_or_default();
     if details.video_id.as_ref().is_some_and(|shown| shown != id.as_str()) {
         // Outdated players and blocked addresses get another video.
-        return Verdict::TryNextClient(Reason::PlatformChanged);
+        return PlayerAnswer::TryNextClient(Reason::PlatformChanged);
     }
     let is_live = details.is_live == Some(true);
     let captions = answer.captions.unwrap_or_default();
@@ -173,15 +173,17 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
     match player.tracks.is_empty() {
         false => {
             let video = PlayedVideo::from_wire(details, answer.microformat.unwrap_or_default());
-            Verdict::Captions(Player { video: Box::new(video), ..player })
+            PlayerAnswer::Captions(Player { video: Box::new(video), ..player })
         }
         // The response lists tracks, but none of them is usable.
-        true if lists_any => Verdict::TryNextClient(Reason::PlatformChanged),
-        true if captions.player_captions_renderer.is_some() => Verdict::Final(Reason::NotEnded),
-        true if is_live => Verdict::Final(Reason::NotEnded),
+        true if lists_any => PlayerAnswer::TryNextClient(Reason::PlatformChanged),
+        true if captions.player_captions_renderer.is_some() => {
+            PlayerAnswer::Final(Reason::NotEnded)
+        }
+        true if is_live => PlayerAnswer::Final(Reason::NotEnded),
         // Only a complete response proves that there are no captions.
-        true if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
-        true => Verdict::TryNextClient(Reason::PlatformChanged),
+        true if status.status.is_some() => PlayerAnswer::Final(Reason::CaptionsDisabled),
+        true => PlayerAnswer::TryNextClient(Reason::PlatformChanged),
     }
 }
 
@@ -192,10 +194,12 @@ impl Player {
     ///
     /// Any [`Reason`], for example [`Reason::CaptionsDisabled`] if the video has no captions.
     pub fn parse(body: &[u8], id: VideoId) -> Result<Self> {
-        match Verdict::parse(body, id) {
-            Verdict::Captions(player) => Ok(player),
-            Verdict::Final(reason) | Verdict::TryNextClient(reason) => Err(reason.error(id)),
-            Verdict::FinalWithMessage(reason, words) => Err(reason.error_saying(words, id)),
+        match PlayerAnswer::parse(body, id) {
+            PlayerAnswer::Captions(player) => Ok(player),
+            PlayerAnswer::Final(reason) | PlayerAnswer::TryNextClient(reason) => {
+                Err(reason.error(id))
+            }
+            PlayerAnswer::FinalWithMessage(reason, words) => Err(reason.error_saying(words, id)),
         }
     }
 
@@ -259,21 +263,21 @@ impl PlayedVideo {
 }
 
 /// Maps a refusal to its reason. Several wordings mean the same, and one status has many meanings.
-fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
+fn refused(status: &str, details: &wire::Playability, words: &str) -> PlayerAnswer {
     let says = |any: &[&str]| any.iter().any(|phrase| words.contains(phrase));
     let age_gate = details.desktop_legacy_age_gate_reason.is_some();
     if details.asks_captcha() || says(&["not a bot"]) {
-        return Verdict::Final(Reason::Blocked);
+        return PlayerAnswer::Final(Reason::Blocked);
     }
     if says(&["isn't available, try again later"]) {
-        return Verdict::Final(Reason::UpstreamRateLimited);
+        return PlayerAnswer::Final(Reason::UpstreamRateLimited);
     }
     if says(&["on this app", "on this device", "latest version of youtube"]) {
         // This message concerns an outdated player and not the video.
-        return Verdict::TryNextClient(Reason::PlatformChanged);
+        return PlayerAnswer::TryNextClient(Reason::PlatformChanged);
     }
     if says(&["private"]) {
-        return Verdict::Final(Reason::VideoPrivate);
+        return PlayerAnswer::Final(Reason::VideoPrivate);
     }
     if age_gate
         || status.starts_with("AGE_")
@@ -282,26 +286,26 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         || says(&["confirm your age", "age-restricted", "inappropriate", "please sign in"])
     {
         // An embedded player passes some age gates.
-        return Verdict::TryNextClient(Reason::AgeRestricted);
+        return PlayerAnswer::TryNextClient(Reason::AgeRestricted);
     }
     if says(&["country", "your region"]) {
-        return Verdict::Final(Reason::RegionBlocked);
+        return PlayerAnswer::Final(Reason::RegionBlocked);
     }
     if says(&["members", "membership", "premium", "purchase", "requires payment"]) {
-        return Verdict::Final(Reason::MembersOnly);
+        return PlayerAnswer::Final(Reason::MembersOnly);
     }
     if says(&["recording is not available", "event has ended", "stream has ended"]) {
-        return Verdict::FinalWithMessage(Reason::Unplayable, NO_RECORDING);
+        return PlayerAnswer::FinalWithMessage(Reason::Unplayable, NO_RECORDING);
     }
     if status == "LIVE_STREAM_OFFLINE" || says(&["will begin", "premieres in"]) {
-        return Verdict::Final(Reason::NotStarted);
+        return PlayerAnswer::Final(Reason::NotStarted);
     }
     match status {
-        "ERROR" => Verdict::Final(Reason::VideoNotFound),
+        "ERROR" => PlayerAnswer::Final(Reason::VideoNotFound),
         "UNPLAYABLE" if words.is_empty() || says(&["unavailable", "not available", "removed"]) => {
-            Verdict::TryNextClient(Reason::VideoNotFound)
+            PlayerAnswer::TryNextClient(Reason::VideoNotFound)
         }
-        "UNPLAYABLE" | "LOGIN_REQUIRED" => Verdict::TryNextClient(Reason::Unplayable),
-        _ => Verdict::TryNextClient(Reason::PlatformChanged),
+        "UNPLAYABLE" | "LOGIN_REQUIRED" => PlayerAnswer::TryNextClient(Reason::Unplayable),
+        _ => PlayerAnswer::TryNextClient(Reason::PlatformChanged),
     }
 }

@@ -12,7 +12,9 @@ use super::egress::{Egress, InUse};
 use super::{TranscriptContext, WebRequestKind};
 use crate::context::no_waiters;
 use crate::error::{Error, Reason, Result};
-use crate::transcript::{CaptionTrack, FullTranscript, Player, Track, TranscriptQuery, Verdict};
+use crate::transcript::{
+    CaptionTrack, FullTranscript, Player, PlayerAnswer, Track, TranscriptQuery,
+};
 
 /// Fetches the transcript of a video.
 pub(crate) async fn one(
@@ -206,12 +208,12 @@ async fn playable<'a>(
     let mut may_renew = true;
     for client in fetch.web.clients.iter() {
         let next = match call_player(fetch, egress, client, &mut may_renew).await? {
-            Verdict::Captions(player) => return Ok((client, player)),
-            Verdict::Final(reason) => return Err(reason.error(fetch.id)),
-            Verdict::FinalWithMessage(reason, words) => {
+            PlayerAnswer::Captions(player) => return Ok((client, player)),
+            PlayerAnswer::Final(reason) => return Err(reason.error(fetch.id)),
+            PlayerAnswer::FinalWithMessage(reason, words) => {
                 return Err(reason.error_saying(words, fetch.id));
             }
-            Verdict::TryNextClient(reason) => reason,
+            PlayerAnswer::TryNextClient(reason) => reason,
         };
         // The first reason that is more specific than `PlatformChanged`.
         if reason == Reason::PlatformChanged {
@@ -226,7 +228,7 @@ async fn call_player(
     egress: &Egress,
     client: &Client,
     may_renew: &mut bool,
-) -> Result<Verdict> {
+) -> Result<PlayerAnswer> {
     let known = egress.session(Instant::now());
     let request = fetch.player_request(client, known.as_ref())?;
     let mut answer = fetch.send(egress, WebRequestKind::Player, &request).await?;
@@ -237,7 +239,7 @@ async fn call_player(
         answer = fetch.send(egress, WebRequestKind::Player, &request).await?;
     }
     if !answer.status.is_success() {
-        return Ok(Verdict::TryNextClient(Reason::PlatformChanged));
+        return Ok(PlayerAnswer::TryNextClient(Reason::PlatformChanged));
     }
-    Ok(Verdict::parse(&answer.body, fetch.id))
+    Ok(PlayerAnswer::parse(&answer.body, fetch.id))
 }

@@ -19,13 +19,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A change of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct News {
+pub(crate) struct JobNotice {
     pub(crate) job: JobId,
     /// Whether a caller made it, so that workers should look at once.
     pub(crate) is_request: bool,
 }
 
-impl News {
+impl JobNotice {
     fn payload(self) -> String {
         let kind = if self.is_request { "request" } else { "job" };
         format!("{kind} {}", self.job)
@@ -43,13 +43,13 @@ impl News {
 }
 
 /// The connection to the changes of other machines.
-pub(crate) struct Relay {
+pub(crate) struct NoticeRelay {
     /// The changes of this process.
-    pub(crate) outgoing: mpsc::UnboundedSender<News>,
+    pub(crate) outgoing: mpsc::UnboundedSender<JobNotice>,
     incoming: broadcast::Receiver<String>,
 }
 
-impl Relay {
+impl NoticeRelay {
     pub(super) fn start(sessions: &Arc<Sessions>, database: &vidra::Database) -> Self {
         let (outgoing, news) = mpsc::unbounded_channel();
         tokio::spawn(send_all(Arc::downgrade(sessions), news));
@@ -57,11 +57,11 @@ impl Relay {
     }
 
     /// The next change of any machine, also of this one. `None` after the end of the database.
-    pub(crate) async fn next(&mut self) -> Option<News> {
+    pub(crate) async fn next(&mut self) -> Option<JobNotice> {
         loop {
             match self.incoming.recv().await {
                 Ok(payload) => {
-                    if let Some(news) = News::from_payload(&payload) {
+                    if let Some(news) = JobNotice::from_payload(&payload) {
                         return Some(news);
                     }
                 }
@@ -73,14 +73,14 @@ impl Relay {
 }
 
 /// Sends the changes of this process, those of one moment together.
-async fn send_all(sessions: Weak<Sessions>, mut news: mpsc::UnboundedReceiver<News>) {
+async fn send_all(sessions: Weak<Sessions>, mut news: mpsc::UnboundedReceiver<JobNotice>) {
     while let Some(first) = news.recv().await {
         let mut all = HashSet::from([first]);
         while let Ok(next) = news.try_recv() {
             all.insert(next);
         }
         let Some(sessions) = sessions.upgrade() else { return };
-        let payloads = Texts(all.into_iter().map(News::payload).collect());
+        let payloads = Texts(all.into_iter().map(JobNotice::payload).collect());
         let runtime = Handle::current();
         let send = move || {
             let session = Session::begin(sessions, runtime, &Begin::new("BEGIN"))?;

@@ -192,7 +192,7 @@ impl Builder {
             mode: CacheMode::Normal,
             include: Include::default(),
             deadline: self.deadline,
-            patience: FOREVER,
+            caller_limit: FOREVER,
             batch_deadline: self.batch_deadline,
             bill: Bill::default(),
             urgency: Urgency::Interactive,

@@ -170,10 +170,12 @@ impl Library {
     /// # Errors
     ///
     /// [`Reason::LibraryUnavailable`](vidra::Reason::LibraryUnavailable).
-    pub async fn keep(&self, query: &TranscriptQuery, record: Bytes) -> Result<()> {
+    pub async fn store_transcript(&self, query: &TranscriptQuery, record: Bytes) -> Result<()> {
         let new = self.database().compute(move || NewTranscript::new(&record)).await?;
         let (request, now) = (transcript_key(query), self.now());
-        self.database().write_shared(move |it| transcripts::keep(it, &new, &request, now)).await
+        self.database()
+            .write_shared(move |it| transcripts::store_fetched(it, &new, &request, now))
+            .await
     }
 
     /// Removes what is left of deleted jobs and collections, everything that has expired (values of the Data API,

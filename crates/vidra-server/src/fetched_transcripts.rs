@@ -58,7 +58,7 @@ impl FetchedTranscripts {
                 () = &mut stop => None,
             };
             let Some((query, record)) = next else { return };
-            let outcome = match library.keep(&query, record).await {
+            let outcome = match library.store_transcript(&query, record).await {
                 Ok(()) => &self.0.stored,
                 // The library logs that its disk fails.
                 Err(_) => &self.0.dropped,

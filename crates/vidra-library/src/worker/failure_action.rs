@@ -6,7 +6,7 @@ use vidra::{Error, Reason};
 
 /// The decision after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum FailureAction {
     /// A resource is unavailable. The attempt does not count.
     Wait(Duration),
     /// Try again after this time. The attempt counts.
@@ -28,11 +28,11 @@ const ATTEMPTS: u32 = 4;
 const FEW_ATTEMPTS: u32 = 2;
 
 /// Decides about an attempt that failed with `error`, after `attempts` earlier ones that counted.
-pub(super) fn verdict(error: &Error, attempts: u32) -> Verdict {
-    let wait = || Verdict::Wait(error.retry_after().unwrap_or(UNKNOWN_WAIT));
+pub(super) fn action_after(error: &Error, attempts: u32) -> FailureAction {
+    let wait = || FailureAction::Wait(error.retry_after().unwrap_or(UNKNOWN_WAIT));
     let retry = |most| match attempts + 1 >= most {
-        true => Verdict::Fail,
-        false => Verdict::Retry(FIRST_PAUSE * 2_u32.saturating_pow(attempts.min(10))),
+        true => FailureAction::Fail,
+        false => FailureAction::Retry(FIRST_PAUSE * 2_u32.saturating_pow(attempts.min(10))),
     };
     match error.reason() {
         Reason::QuotaExhausted
@@ -55,7 +55,7 @@ pub(super) fn verdict(error: &Error, attempts: u32) -> Verdict {
         | Reason::PoTokenRequired
         | Reason::NoPoToken
         | Reason::Internal => retry(FEW_ATTEMPTS),
-        _ => Verdict::Fail,
+        _ => FailureAction::Fail,
     }
 }
 
@@ -67,21 +67,21 @@ mod tests {
     fn only_failures_of_an_item_itself_count() {
         let seconds = |it| Duration::from_secs(it);
         let table = [
-            (Reason::Blocked, Some(900), 9, Verdict::Wait(seconds(900))),
-            (Reason::Paced, None, 0, Verdict::Wait(seconds(60))),
-            (Reason::QuotaExhausted, Some(7), 0, Verdict::Wait(seconds(7))),
-            (Reason::UpstreamFailed, Some(1), 0, Verdict::Retry(seconds(30))),
-            (Reason::TimedOut, None, 2, Verdict::Retry(seconds(120))),
-            (Reason::TimedOut, None, 3, Verdict::Fail),
-            (Reason::PlatformChanged, None, 0, Verdict::Retry(seconds(30))),
-            (Reason::PlatformChanged, None, 1, Verdict::Fail),
-            (Reason::CaptionsDisabled, None, 0, Verdict::Fail),
-            (Reason::NotStarted, None, 0, Verdict::Fail),
-            (Reason::VideoPrivate, None, 0, Verdict::Fail),
+            (Reason::Blocked, Some(900), 9, FailureAction::Wait(seconds(900))),
+            (Reason::Paced, None, 0, FailureAction::Wait(seconds(60))),
+            (Reason::QuotaExhausted, Some(7), 0, FailureAction::Wait(seconds(7))),
+            (Reason::UpstreamFailed, Some(1), 0, FailureAction::Retry(seconds(30))),
+            (Reason::TimedOut, None, 2, FailureAction::Retry(seconds(120))),
+            (Reason::TimedOut, None, 3, FailureAction::Fail),
+            (Reason::PlatformChanged, None, 0, FailureAction::Retry(seconds(30))),
+            (Reason::PlatformChanged, None, 1, FailureAction::Fail),
+            (Reason::CaptionsDisabled, None, 0, FailureAction::Fail),
+            (Reason::NotStarted, None, 0, FailureAction::Fail),
+            (Reason::VideoPrivate, None, 0, FailureAction::Fail),
         ];
         for (reason, after, attempts, expected) in table {
             let error = Error::new(reason, "").with_retry_after(after.map(seconds));
-            assert_eq!(verdict(&error, attempts), expected, "{reason} {attempts}");
+            assert_eq!(action_after(&error, attempts), expected, "{reason} {attempts}");
         }
     }
 }
