@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
-use vidra::store::{Fs, Memory, Record, Redis, Store};
+use vidra::store::{Fs, Memory, Record, Store};
 use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{Builder, CacheOutcome, ChannelRef, InProcess, Lookup, PlaylistId, Transport, VideoId};
 use vidra_sim::Simulator;
@@ -84,12 +84,13 @@ async fn the_longest_playlist_outlives_the_process_in_a_folder() {
     assert_second_lookup_is_free(&sim, client, false).await;
 }
 
+#[cfg(feature = "redis")]
 #[tokio::test]
 async fn the_longest_playlist_outlives_the_process_in_redis() {
     let Some(server) = vidra_engines::Redis::start(&[]) else { return };
     let sim = Simulator::new();
     let client = || {
-        let store = Redis::new(&server.url()).unwrap();
+        let store = vidra::store::Redis::new(&server.url()).unwrap();
         builder(&sim).cache_bytes(1 << 20).store(Arc::new(store))
     };
     assert_second_lookup_is_free(&sim, client, false).await;
