@@ -1,4 +1,4 @@
-# An image that holds the static binary and nothing else: no shell, no libraries, no package manager.
+# An image that contains only the static binary: no shell, no libraries, no package manager.
 #
 #   docker build -t vidra .
 #   docker build -t vidra --build-arg FEATURES=otel .
@@ -10,13 +10,13 @@
 #   docker buildx imagetools inspect rust:1.95.0-bookworm --format '{{.Manifest.Digest}}'
 #   docker build --build-arg RUST_IMAGE=rust:1.95.0-bookworm@sha256:… .
 #
-# scripts/check-deploy keeps this file true.
+# scripts/check-deploy tests this file.
 
 ARG RUST_IMAGE=rust:1.95.0-bookworm
 FROM --platform=$BUILDPLATFORM ${RUST_IMAGE} AS build
 # Docker sets it: the architecture of the image, not of this stage.
 ARG TARGETARCH
-# The C compiler for musl builds ring and mimalloc. Its version is the base image's business.
+# The C compiler for musl builds ring and mimalloc. The base image determines its version.
 # hadolint ignore=DL3008
 RUN case "$TARGETARCH" in \
       amd64) cpu=x86_64 gcc=gcc-x86-64-linux-gnu ;; \
@@ -38,7 +38,7 @@ ENV TARGET_CC=musl-cc \
     CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER=target-gcc \
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=target-gcc
 WORKDIR /src
-# Without rust-toolchain.toml, which would fetch another compiler than the image's.
+# Without rust-toolchain.toml, because rustup would download another compiler than that of the image.
 COPY Cargo.toml Cargo.lock ./
 COPY crates crates
 # Features of vidra-cli, separated by commas: otel.
@@ -64,14 +64,14 @@ LABEL org.opencontainers.image.title="vidra" \
       org.opencontainers.image.base.name="scratch"
 COPY LICENSE /LICENSE
 COPY --from=build /out/vidra /usr/local/bin/vidra
-# A new volume takes its owner from here.
+# A new volume inherits its owner from this folder.
 COPY --from=build --chown=65532:65532 /out/state /var/lib/vidra
-# Root certificates and the zone of Los Angeles are inside the binary. Nothing is written outside the
-# volume, so the root may be read-only.
+# The binary contains the root certificates and the time zone of Los Angeles. The service writes only to the volume, so
+# the root may be read-only.
 #
-# The service listens on all addresses of the container, and refuses to start that way until it is given
-# keys of callers (VIDRA_CALLER_KEYS_FILE) or told that everybody may ask (VIDRA_PUBLIC=true).
-# Memory that is not used returns to the system after 50 ms instead of a second, so that peaks stay low.
+# The service listens on all addresses of the container. It therefore starts only with caller keys
+# (VIDRA_CALLER_KEYS_FILE) or with VIDRA_PUBLIC=true, which lets everybody use it.
+# The allocator returns unused memory to the system after 50 ms instead of a second, so that peaks stay low.
 ENV MIMALLOC_PURGE_DELAY=50 \
     VIDRA_LISTEN=0.0.0.0:3000 \
     VIDRA_STATE_DIR=/var/lib/vidra/state \
