@@ -1,6 +1,6 @@
-//! Figures of jobs, over the simulator in this process: `cargo bench -p vidra-library`.
+//! Measures jobs against the simulator in this process: `cargo bench -p vidra-library`.
 //!
-//! The library file is in the target folder, on the disk of the build, and every transaction is synced.
+//! The library file is in the target folder, on the disk of the build. Every transaction is synced.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,17 +57,17 @@ async fn run(library: &Library, vidra: Vidra, concurrency: usize, new: Create) -
     (job, elapsed)
 }
 
-/// A job over the first videos of a playlist.
+/// A job for the first videos of a playlist.
 fn playlist(id: &str, limit: usize, concurrency: usize) -> Create {
     let options = serde_json::json!({"concurrency": concurrency, "limit": limit});
     let request = JobRequest::from_options(&options).unwrap();
-    // An id of 11 characters alone would be that of a video.
+    // A link, because a bare id of 11 characters would be a video id.
     let link = format!("https://www.youtube.com/playlist?list={id}");
     let sources = vec![JobSource::parse(&link).unwrap()];
     Create { owner: String::new(), request, sources, idempotency_key: None }
 }
 
-/// A job over videos that are never fetched.
+/// A job for videos that are never fetched.
 fn videos(first: usize, count: usize) -> Create {
     let source = |n: usize| JobSource::Video(VideoId::parse(&format!("b{n:010}")).unwrap());
     let sources = (first..first + count).map(source).collect();
@@ -79,7 +79,7 @@ fn quantile(mut times: Vec<Duration>, share: f64) -> Duration {
     times[((times.len() - 1) as f64 * share) as usize]
 }
 
-/// The times between the ends of items that run one after the other.
+/// Measures the times between the ends of items that run one after the other.
 async fn one_item_alone() {
     let (folder, items) = (folder(), 200);
     let library = open(&folder);

@@ -1,10 +1,11 @@
-//! Searches in a generated library: time, size and right answers, beside the schema of yt-fts (FTS5 with its default
-//! tokenizer, a row a caption) on the same text.
+//! Measures searches in a generated library: times, sizes and numbers of results. It compares them with the schema of
+//! yt-fts (FTS5 with its default tokenizer, one row per caption) on the same text.
 //!
-//! `cargo bench -p vidra-library --bench search`. `VIDRA_BENCH_VIDEOS` sets the number of videos of 20 minutes; 33,400 of
-//! them have 100 million words in a million passages. The corpus stays in `VIDRA_BENCH_DIR`, if that is set;
-//! `VIDRA_BENCH_REINDEX=1` builds its index again. `VIDRA_BENCH_POSTGRES=1` measures the same on a PostgreSQL server of its
-//! own, with the server's default settings; with the URL of a database it uses that, and fills it if it is empty.
+//! Run it with `cargo bench -p vidra-library --bench search`. `VIDRA_BENCH_VIDEOS` sets the number of videos of 20
+//! minutes; 33,400 of them have 100 million words in a million passages. The benchmark reuses the corpus in
+//! `VIDRA_BENCH_DIR`, if that is set, and `VIDRA_BENCH_REINDEX=1` rebuilds its index. `VIDRA_BENCH_POSTGRES=1` also
+//! measures a new PostgreSQL server with default settings. If it is the URL of a database, the benchmark uses that
+//! database, and fills it if it is empty.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -136,7 +137,8 @@ fn fill_peer(path: &Path, zipf: &Zipf, words: &[String], videos: usize) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// A library with the same text on a PostgreSQL server, which ends with the first value. `None` unless it is requested.
+/// A library with the same text in PostgreSQL. The server stops when the first value is dropped. `None` if
+/// `VIDRA_BENCH_POSTGRES` is not set.
 async fn postgres(
     zipf: &Zipf,
     words: &[String],
@@ -178,7 +180,7 @@ fn cases(zipf: &Zipf, words: &[String], videos: usize) -> Vec<Case> {
         text.join(" ")
     };
     let each = |query: &dyn Fn(usize) -> String| (0..ROUNDS).map(query).collect::<Vec<_>>();
-    // Words that really follow each other somewhere.
+    // Three consecutive words of a caption.
     let phrase = |at: usize| {
         let captions = captions(zipf, words, at * 31 % videos);
         let said: Vec<&str> = captions[at].split(' ').collect();
@@ -257,7 +259,7 @@ async fn measure(library: &Library, case: &Case) -> Option<(f64, f64, u64)> {
     Some((percentile(times.clone(), 0.5), percentile(times, 0.95), moments))
 }
 
-/// The first twenty captions that the peer ranks.
+/// The median and the 95th percentile of the times in which the peer ranks its first twenty captions.
 fn measure_peer(connection: &Connection, case: &Case) -> (f64, f64) {
     let query = "SELECT video_id, start_time, text FROM Subtitles WHERE Subtitles MATCH ? ORDER BY rank LIMIT 20";
     let mut query = connection.prepare(query).expect("a statement");
@@ -311,7 +313,7 @@ fn main() {
     let file = |name: &str| folder.join(format!("{videos}-{name}"));
     let (path, peer_path, complete) = (file("library.db"), file("peer.db"), file("complete"));
     if !complete.exists() {
-        // What an interrupted run has left.
+        // Removes the files of an interrupted run.
         for path in [&path, &peer_path] {
             for end in ["", "-wal", "-shm"] {
                 let _ = std::fs::remove_file(format!("{}{end}", path.display()));

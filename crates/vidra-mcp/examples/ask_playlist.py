@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Finds the moments of a playlist that deal with a question, and prints a link to each:
+"""Searches the transcripts of a playlist for the words of a question, and prints a link to each moment:
 
     vidra serve --demo --database sqlite:library.db
     python3 ask_playlist.py PLqVbWzL7SCCgDqeOV9d4j8DXMsGkzFuQG "Which bridge is in five?"
 
-It needs no model and no packages. VIDRA_SERVER names another service, VIDRA_TOKEN is the caller key.
+It needs no model and no packages. VIDRA_SERVER is the URL of another service, VIDRA_TOKEN the caller key.
 """
 
 import json
@@ -37,12 +37,12 @@ def call(tool, arguments):
 
 def ask(playlist, question):
     words = [word for word in re.findall(r"\w+", question.lower()) if word not in COMMON][:16]
-    # OR also finds moments with some of the words. Those with most of them come first.
+    # OR also finds moments with only some of the words. The moments with the most words come first.
     query = " OR ".join(words) or question
     answer = call(
         "search_transcripts", {"playlist": playlist, "query": query, "group": "video", "limit": 5}
     )
-    # The lines before the mark are by vidra: how much was found, and which videos could not be searched.
+    # The lines before the mark are from vidra: the number of results, and the videos that it could not search.
     print(answer["text"].partition("<youtube-data")[0].strip())
     for video in answer["structuredContent"]["videos"]:
         print(f"\n{video['title']} · {video['channel']}")

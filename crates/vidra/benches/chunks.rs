@@ -1,8 +1,8 @@
-//! How fast transcripts are divided: `cargo bench -p vidra --bench chunks`.
+//! Measures how fast transcripts are divided into chunks: `cargo bench -p vidra --bench chunks`.
 //!
-//! An hour of made-up speech and a recorded track, in each unit. One thread. The requirement is
-//! 5 ms for an hour. `VIDRA_TRACK` names another file than the recorded one; without either file
-//! the benchmark measures the made-up hour only.
+//! It divides an hour of generated speech and a recorded track in each unit, in one thread. The requirement is 5 ms for
+//! an hour. `VIDRA_TRACK` selects another file than the recorded one. Without either file the benchmark measures only
+//! the generated hour.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ fn hour() -> Vec<TranscriptLine> {
     spoken(text)
 }
 
-/// The same in a script without spaces.
+/// An hour of lines of two seconds in a script without spaces. Every ninth line ends a sentence.
 fn chinese_hour() -> Vec<TranscriptLine> {
     spoken(|line| "大家好歡迎回到我的頻道".to_owned() + if line % 9 == 8 { "。" } else { "" })
 }

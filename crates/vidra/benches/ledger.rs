@@ -1,8 +1,8 @@
-//! What the quota ledger costs: `cargo bench -p vidra --bench ledger`.
+//! Measures the cost of the quota ledger: `cargo bench -p vidra --bench ledger`.
 //!
-//! Uncached calls against the simulator in this process, with the ledger in memory and in files, one
-//! caller at a time and sixteen. The difference is the price of the files. The last row is a sync of
-//! the same size alone, which calls do not wait for. `TMPDIR` selects the disk.
+//! One caller, then sixteen concurrent callers, make uncached calls against the simulator in this process. The ledger
+//! is in memory or in files; the difference is the cost of the files. The last row is a single sync of the same size,
+//! for which calls do not wait. `TMPDIR` selects the disk.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -59,8 +59,8 @@ async fn measure(what: &str, folder: Option<&Path>, callers: usize) {
     report(what, &callers.to_string(), times, all);
 }
 
-/// Fetches a different playlist each time, for one unit: concurrent calls for one would share it. It
-/// costs the same whether the playlist exists or not.
+/// Fetches a different playlist each time, because concurrent calls for the same one would share a fetch. Each call
+/// costs one unit, also if the playlist does not exist.
 async fn call(vidra: Vidra, playlists: Range<usize>) -> Vec<Duration> {
     let mut times = vec![];
     for number in playlists {

@@ -1,8 +1,7 @@
-//! How fast captions are read and written: `cargo bench -p vidra --bench parse`.
+//! Measures how fast captions are parsed and written: `cargo bench -p vidra --bench parse`.
 //!
-//! One hour of automatic captions, made up in the shape of the recorded ones, in each format that
-//! is read and written. One thread; megabytes are millions of bytes of the body (for the writers:
-//! of the file that comes out).
+//! The input is one hour of generated automatic captions with the structure of recorded ones, in each input and output
+//! format. One thread. Megabytes are millions of bytes of the parsed body or of the written file.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -19,7 +18,7 @@ fn main() {
     let indented = json3(&Layout { newline: "\n", indent: "  ", colon: ": " });
     let (srv3, srv1) = (srv3(), srv1());
     let lang: Arc<str> = "en".into();
-    let cues = parse(compact.as_bytes()).expect("what is measured is read");
+    let cues = parse(compact.as_bytes()).expect("a valid body");
     let lines: Vec<_> = cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect();
 
     println!("| what | bytes | cues | median | best | MB/s (median) |");
@@ -34,7 +33,7 @@ fn main() {
 }
 
 fn read(what: &str, body: &str) {
-    let cues = parse(body.as_bytes()).expect("what is measured is read").len();
+    let cues = parse(body.as_bytes()).expect("a valid body").len();
     report(what, body.len(), cues, || parse(black_box(body.as_bytes())));
 }
 
@@ -52,7 +51,7 @@ fn report<T>(what: &str, bytes: usize, cues: usize, run: impl Fn() -> T) {
     println!("| {what} | {bytes} | {cues} | {median:.2?} | {best:.2?} | {speed:.0} |");
 }
 
-/// An hour in cues of two seconds and seven words: when each starts, and what is said.
+/// An hour in cues of two seconds and seven words: the start of each in milliseconds, and its words.
 fn spoken() -> impl Iterator<Item = (usize, Vec<&'static str>)> {
     const WORDS: [&str; 12] = [
         "so",

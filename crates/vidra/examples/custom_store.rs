@@ -1,4 +1,4 @@
-//! A store of one's own behind the cache, here a map. Yours may be a database:
+//! A custom store behind the cache. This one is a map; yours may be a database:
 //! `cargo run --example custom_store -- VIDEO`
 
 mod demo;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vidra::store::{BoxFuture, Record, Store, StoreError, Usage, conformance};
 use vidra::{Lookup, VideoId};
 
-/// Records by their key. One that has to be kept elsewhere is four fields, of which the body is JSON.
+/// Records by their key. To store a record elsewhere, store its four fields; the body is JSON.
 #[derive(Default)]
 struct Map(Mutex<HashMap<String, Record>>);
 
@@ -62,13 +62,13 @@ impl Store for Map {
 async fn main() -> vidra::Result<()> {
     let wanted = demo::argument(1).unwrap_or_else(|| "fda4eREcaTQ".to_owned());
     let video = Lookup::Video(VideoId::parse(&wanted)?);
-    // What every store has to do. It belongs into the tests of yours.
+    // Checks the requirements of every store. Call it in the tests of your store.
     conformance::check(&Map::default()).await;
 
     let store = Arc::new(Map::default());
     let first = demo::builder().store(store.clone()).build()?;
     println!("first: {}", first.lookup(&video).await?.outcome.name());
-    // Answers are kept in the background: whoever ends waits for it.
+    // The client stores answers in the background. Wait for that before the program ends.
     first.settled().await;
     drop(first);
 

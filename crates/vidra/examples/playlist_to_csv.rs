@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let playlist = vidra.playlist(&PlaylistId::parse(&wanted)?).await?;
     write(&playlist, csv::Writer::from_writer(std::io::stdout()))?;
 
-    // The table is on standard output; what is said about it is not.
+    // The table goes to standard output, and the summary to standard error.
     let Playlist { title, video_count, total_duration_fmt, unavailable_count, .. } = &playlist;
     eprintln!("{title}: {video_count} videos, {total_duration_fmt}");
     if *unavailable_count > 0 {
@@ -26,8 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A head and a row for each video. The writer quotes what has to be: titles are full of commas and quotes,
-/// descriptions of line breaks.
+/// Writes a header and a row for each video. The CSV writer quotes fields with commas, quotes or line breaks, which
+/// are common in titles and descriptions.
 fn write(playlist: &Playlist, mut table: csv::Writer<impl std::io::Write>) -> csv::Result<()> {
     table.write_record(COLUMNS)?;
     for video in &playlist.videos {

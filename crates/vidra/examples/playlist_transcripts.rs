@@ -1,4 +1,4 @@
-//! What is said in all videos of a playlist, a file for each, with progress on the way:
+//! Writes the transcript of each video of a playlist to a file, and shows progress:
 //! `cargo run --example playlist_transcripts -- PLAYLIST FOLDER`
 
 mod demo;
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let query = BatchQuery::default().with_concurrency(8);
     let events = vidra.playlist_transcripts(&PlaylistId::parse(&wanted)?, &query);
-    // Who stops reading stops the work: drop the stream, and nothing more is asked for.
+    // To stop the batch, drop the stream. The client then fetches nothing more.
     pin_mut!(events);
     let mut done = 0;
     while let Some(event) = events.next().await {
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                         fs::write(folder.join(format!("{position:04}.txt")), to_text(lines))?;
                         println!("{done} done: {title}, {} lines", lines.len());
                     }
-                    // One that has none fails alone, and says why.
+                    // A video without a transcript does not end the batch. The error has the cause.
                     Err(error) => println!("{done} done: {error}"),
                 }
             }

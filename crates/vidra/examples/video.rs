@@ -1,4 +1,4 @@
-//! What YouTube tells about a video: `cargo run --example video -- https://youtu.be/dQw4w9WgXcQ`
+//! Shows the details of a video: `cargo run --example video -- https://youtu.be/dQw4w9WgXcQ`
 
 mod demo;
 
@@ -7,7 +7,7 @@ use vidra::VideoId;
 #[tokio::main]
 async fn main() -> vidra::Result<()> {
     let vidra = demo::builder().build()?;
-    // Any link to a video will do. What is no video ends here, before anything is asked or paid for.
+    // Any link to a video works. For anything else, `parse` fails before a request costs units.
     let wanted = demo::argument(1).unwrap_or_else(|| "https://youtu.be/fda4eREcaTQ".to_owned());
     let id = VideoId::parse(&wanted)?;
 
@@ -16,13 +16,13 @@ async fn main() -> vidra::Result<()> {
     println!("{} long, published {}", video.duration_fmt, video.published);
     println!("{} views, {} likes", video.views_fmt, video.likes_fmt);
     if !video.hidden.is_empty() {
-        println!("not told: {:?}", video.hidden);
+        println!("hidden: {:?}", video.hidden);
     }
 
-    // Asked for a second time it comes from the cache, which costs nothing.
+    // The second request is a cache hit, which costs nothing.
     let again = vidra.metered();
-    let known = again.video(id).await?;
-    assert_eq!(known, video);
-    println!("asked again: {} units", again.cost().units());
+    let cached = again.video(id).await?;
+    assert_eq!(cached, video);
+    println!("second request: {} units", again.cost().units());
     Ok(())
 }

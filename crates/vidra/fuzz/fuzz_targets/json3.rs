@@ -1,5 +1,5 @@
 #![no_main]
-//! Bytes as a body, as what is inside its events, and as the text of a segment.
+//! Parses the bytes as a body, as the content of its events, and as the text of a segment.
 
 use libfuzzer_sys::fuzz_target;
 

@@ -1,5 +1,5 @@
 #![no_main]
-//! Links and identifiers. What is read as an identifier is one in its bare form too.
+//! Parses links and identifiers. The bare form of a parsed identifier must parse to the same identifier.
 
 use libfuzzer_sys::fuzz_target;
 use vidra::{ChannelRef, CommentId, Link, PlaylistId, VideoId};

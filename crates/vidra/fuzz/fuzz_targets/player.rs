@@ -1,5 +1,6 @@
 #![no_main]
-//! Bytes as the player's answer, through the public operation: a typed error or lines, no panic.
+//! Sends the bytes as the player's response through the public operation. It returns lines or a typed error, and never
+//! panics.
 
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -22,7 +23,7 @@ impl Transport for Player {
             "/api/timedtext" => {
                 Bytes::from_static(b"<transcript><text start=\"0\" dur=\"1\">read</text></transcript>")
             }
-            path => panic!("asked for {path}"),
+            path => panic!("unexpected request for {path}"),
         };
         let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body };
         Box::pin(async move { Ok(answer) })

@@ -1,5 +1,5 @@
 #![no_main]
-//! Bytes as a body, and as what is inside the root of one.
+//! Parses the bytes as a body, as the content of its root element, and as the text of a cue.
 
 use libfuzzer_sys::fuzz_target;
 

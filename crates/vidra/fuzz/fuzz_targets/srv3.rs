@@ -1,5 +1,5 @@
 #![no_main]
-//! Bytes as a body, and as what is inside the body element of one.
+//! Parses the bytes as a document, and as the content of its body element.
 
 use libfuzzer_sys::fuzz_target;
 

@@ -1,11 +1,11 @@
-//! What has to hold of everything that comes out, whatever went in.
+//! Checks of the guarantees that hold for any input.
 
 use std::sync::Arc;
 
 use vidra::transcript::{Unreadable, parse};
 use vidra::{Cue, TranscriptLine, to_srt, to_text, to_vtt};
 
-/// Reads a body; what is read keeps its promises and can be written.
+/// Parses a body, and checks the guarantees for its cues and for the files written from them.
 pub fn read(body: &[u8]) -> Result<Vec<Cue>, Unreadable> {
     let cues = parse(body)?;
     assert!(cues.is_sorted_by_key(|cue| cue.start), "out of order");
@@ -25,7 +25,7 @@ pub fn read(body: &[u8]) -> Result<Vec<Cue>, Unreadable> {
     Ok(cues)
 }
 
-/// Writes SRT and VTT, and holds both to the rules of their formats.
+/// Writes SRT and VTT, and checks both against the rules of their formats.
 pub fn written(lines: &[TranscriptLine]) {
     let (srt, vtt) = (to_srt(lines), to_vtt(lines));
     let mut number = 0;
@@ -55,11 +55,11 @@ pub fn written(lines: &[TranscriptLine]) {
     assert_eq!(count, number, "the same cues in both");
 }
 
-/// Reads a time line; the cue has a length and does not begin before the last one ended.
+/// Parses a time line and returns its end. The cue must have a length and must not begin before the last one ended.
 fn time(line: &str, separator: char, before: u64) -> u64 {
     let (start, end) = line.split_once(" --> ").expect("an arrow");
     let (start, end) = (clock(start, separator), clock(end, separator));
-    // At the end of all time there is no room left.
+    // A cue at the greatest possible time cannot have a length.
     assert!(before <= start && (start < end || start == u64::MAX), "{line}");
     end
 }
