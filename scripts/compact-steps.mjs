@@ -1,12 +1,12 @@
 // Writes crates/vidra/tests/data/compact-steps.tsv: every step of
 //   Intl.NumberFormat("en-US", { notation: "compact" })
-// over the whole numbers from 0 to 10^15, which the library's `format::compact` must equal.
+// for the whole numbers from 0 to 10^15. The library's `format::compact` must return the same texts.
 //
 //   node scripts/compact-steps.mjs
 //
-// The function only ever climbs from one text to the next, so the end of each step is found by
-// bisection. That a step has one text throughout is then checked at POINTS values inside it; the
-// Rust test asks the library for the same values:
+// The function is monotonic: each text belongs to one range of values. So bisection finds the end of
+// each range. The script then checks POINTS values inside each range for the same text. The Rust test
+// formats the same values:
 //   value(i) = first + floor((last - first) * i / (POINTS - 1)),  i = 0 .. POINTS - 1
 
 import { writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const format = new Intl.NumberFormat("en-US", { notation: "compact" });
 // BigInt, because products of values near 10^15 leave the exact range of a JavaScript number.
 const text = (value) => format.format(value);
 
-/** The last value up to LIMIT that is written as `first` is. */
+/** The last value up to LIMIT with the same text as `first`. */
 function lastOfStep(first) {
   const wanted = text(first);
   let inside = first;
@@ -47,7 +47,7 @@ for (let first = 0n; first <= LIMIT; ) {
   first = last + 1n;
 }
 if (new Set(steps.map((step) => step.split("\t")[1])).size !== steps.length) {
-  throw new Error("a text occurs in two steps: bisection has jumped over one");
+  throw new Error("a text occurs in two steps: bisection has skipped one between them");
 }
 
 const header = [

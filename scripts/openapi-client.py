@@ -1,4 +1,4 @@
-"""Calls every operation with a client that openapi-python-client makes of the document.
+"""Calls every operation with a client that openapi-python-client generates from the document.
 
 scripts/openapi-clients checks and runs it.
 """
@@ -104,12 +104,12 @@ T = TypeVar("T")
 called: list[tuple[str, str]] = []
 
 
-def note(request: httpx.Request) -> None:
+def record(request: httpx.Request) -> None:
     called.append((request.method, request.url.path))
 
 
 def ok(answer: T | ErrorBody | None) -> T:
-    """The answer, which is not an error."""
+    """The answer. Fails if it is an error."""
     assert answer is not None and not isinstance(answer, ErrorBody), answer
     return answer
 
@@ -119,7 +119,7 @@ client = AuthenticatedClient(
     base_url=os.environ["VIDRA_URL"],
     token="none",
     raise_on_unexpected_status=True,
-    httpx_args={"event_hooks": {"request": [note]}},
+    httpx_args={"event_hooks": {"request": [record]}},
 )
 
 video = ok(get_video.sync(VIDEO, client=client))

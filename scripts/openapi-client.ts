@@ -1,4 +1,4 @@
-// Calls every operation with a client that openapi-typescript and openapi-fetch make of the document.
+// Calls every operation with a client of openapi-fetch, whose types openapi-typescript generates from the document.
 // scripts/openapi-clients compiles and runs it.
 
 import createClient, { type Middleware } from "openapi-fetch";
@@ -11,7 +11,7 @@ const PLAYLIST = "PLsize1";
 
 const baseUrl = process.env["VIDRA_URL"] ?? "";
 const called = new Set<string>();
-const note: Middleware = {
+const record: Middleware = {
   onRequest({ schemaPath, request }) {
     called.add(`${request.method} ${schemaPath}`);
   },
@@ -20,8 +20,8 @@ const note: Middleware = {
 // The media type selects the type of `data`.
 const json = createClient<paths, "application/json">({ baseUrl });
 const text = createClient<paths>({ baseUrl });
-json.use(note);
-text.use(note);
+json.use(record);
+text.use(record);
 
 /** The data of an answer. Fails with the reason of an error, which is typed too. */
 async function ok<T>(answer: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {

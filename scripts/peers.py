@@ -1,4 +1,4 @@
-"""Programs from PyPI and npm that our own are held against, in folders under the target folder."""
+"""Installs programs from PyPI and npm, which test vidra, into folders under the target folder."""
 
 import hashlib
 import json
@@ -15,13 +15,14 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resol
 
 
 def made(packages, make):
-    """The folder of these packages, made where it is missing, and only then is it under its name."""
-    # Named after the versions, so that new ones are installed beside the old.
+    """The folder of these packages, installed if it is missing."""
+    # The name contains the versions, so that new versions get a new folder.
     name = "-".join(packages).replace("==", "-").replace("/", "-").replace("@", "-").strip("-")
     return made_as(name, make)
 
 
 def made_as(name, make):
+    """Installs into a temporary folder and renames it, so that a folder with its final name is complete."""
     place = TARGET / "peers" / name
     if place.exists():
         return place
@@ -30,7 +31,7 @@ def made_as(name, make):
     try:
         making.rename(place)
     except OSError:
-        # Somebody else was first.
+        # Another process has installed the same packages meanwhile.
         if not place.exists():
             raise
     return place
@@ -59,12 +60,12 @@ def from_npm(packages):
 
 
 def locked(lock):
-    """A virtual environment with the packages of a lock file, which names every one of them."""
+    """A virtual environment with the packages of a lock file, which lists all of them."""
 
     def make(place):
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
         pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
-        # Modules are compiled when they are imported: most never are.
+        # Modules are compiled when they are imported, and most are never imported.
         pip += ["--no-compile", "--disable-pip-version-check", "--requirement", lock]
         subprocess.run(pip, check=True)
 
@@ -98,7 +99,7 @@ def lock_npm(lock, packages):
     for old in lock.iterdir():
         old.unlink()
     (lock / "package.json").write_text(json.dumps({"private": True}))
-    # Without the addresses of packages, which are those of the registry that is set up here.
+    # Without the URLs of packages, which would be those of the registry in the settings of this machine.
     npm = ["npm", "install", "--silent", "--package-lock-only", "--omit-lockfile-registry-resolved"]
     npm += ["--no-fund", "--no-audit", "--save-exact", "--prefix", lock, *packages]
     subprocess.run(npm, check=True, stdout=subprocess.DEVNULL)
@@ -109,7 +110,7 @@ def digest(lock):
 
 
 def enter(packages):
-    """Goes on as the same script inside the environment."""
+    """Restarts this script with the interpreter of the environment."""
     place = environment(packages)
     if pathlib.Path(sys.prefix) != place:
         python = place / "bin" / "python"
@@ -118,7 +119,7 @@ def enter(packages):
 
 
 def listening(service, log):
-    """The address of a service that logs as JSON into a file, as soon as it has one."""
+    """Waits until a service that logs JSON into a file reports its address, and returns that."""
     while service.poll() is None:
         if found := re.search(r'"address":"([^"]+)"', log.read_text("utf-8")):
             return found[1]

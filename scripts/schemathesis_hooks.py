@@ -1,4 +1,4 @@
-"""What an OpenAPI document cannot say, told to schemathesis."""
+"""Hooks for schemathesis: rules of the service that an OpenAPI document cannot express."""
 
 import functools
 import json
@@ -9,12 +9,12 @@ import urllib.request
 import jsonschema_rs
 import schemathesis
 
-# Each refusal is 400 and has a test of its own (crates/vidra-server/tests/it/errors.rs).
+# The service rejects each violation with 400, which crates/vidra-server/tests/it/errors.rs tests.
 RULES = [
-    # Of two bounds the lower one is not the greater. JSON Schema does not compare fields.
+    # A lower bound must not exceed its upper bound. JSON Schema cannot compare fields.
     lambda case: ordered(case.body, "from", "to"),
     lambda case: ordered(field(case.body, "range"), "start", "end"),
-    # Choices may have spaces around them, and an empty one counts as absent.
+    # The service ignores spaces around a choice, and an empty choice means an absent one.
     lambda case: all(
         str(value) == str(value).strip(" ") != ""
         for name, value in (case.query or {}).items()
@@ -44,29 +44,29 @@ def ordered(value, low, high):
 
 @schemathesis.hook
 def filter_case(context, case):
-    """Cases that are right by the document and wrong by a rule that it cannot hold are left out."""
+    """Removes cases that are valid by the document but break one of the rules."""
     return all(rule(case) for rule in RULES)
 
 
 @schemathesis.hook
 def map_case(context, case):
-    """Puts right what the document cannot say."""
-    # Categories are asked for by region or by id, and which regions there are only the platform knows.
+    """Corrects cases that would break a rule."""
+    # Categories are requested either by region or by id, and only the platform knows the valid regions.
     if case.operation.path == "/api/video-categories":
         query = case.query or {}
-        # Spaces around them do not count.
+        # The service ignores spaces around them.
         region, ids = (str(query.get(name) or "").strip(" ") for name in ("region", "ids"))
         if region and ids:
             del query["ids"]
         if re.fullmatch("[A-Za-z]{2}", region) and region.upper() not in regions():
             query["region"] = "US"
-    # What a tool takes hangs on its name; every tool has tests of its own.
+    # The arguments of a tool depend on its name. Every tool has its own tests.
     if case.operation.path == "/api/tools/{name}" and isinstance(case.body, dict):
         case.path_parameters["name"] = "get_top_comments"
         case.body = {"video": "fda4eREcaTQ", "limit": 1}
     if case.operation.path == "/api/playlist/{id}/transcript":
-        # Streams are asked for by a header that OpenAPI leaves to the client. By length, so that a case
-        # that is tried again is the same.
+        # The Accept header, which OpenAPI leaves to the client, requests a stream. The length of the body selects it, so
+        # that a repeated case is the same.
         kinds = ["application/json", "application/x-ndjson", "text/event-stream"]
         kind = kinds[len(repr(case.body)) % len(kinds)]
         case.headers = {**(case.headers or {}), "Accept": kind}
@@ -75,7 +75,7 @@ def map_case(context, case):
 
 @schemathesis.hook
 def before_add_examples(context, examples):
-    """Examples are made without asking the hooks above."""
+    """Applies the hooks above to examples, which schemathesis generates without them."""
     examples[:] = [map_case(context, case) for case in examples if filter_case(context, case)]
 
 
@@ -87,7 +87,7 @@ def regions():
 
 @schemathesis.deserializer("application/x-ndjson")
 def ndjson(context, response):
-    """The last line stands for all where one value is expected; the check below looks at each."""
+    """Returns the last line where schemathesis expects one value. The check below validates every line."""
     return json.loads(response.content.splitlines()[-1])
 
 

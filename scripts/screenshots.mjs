@@ -1,4 +1,4 @@
-// Takes the pictures of the README and the guides. Called by scripts/screenshots with the service and the folder.
+// Takes the screenshots of the README and the guides. scripts/screenshots passes the URL of the service and the folder.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -7,7 +7,7 @@ const { chromium } = require("playwright-core");
 
 const [service, folder] = process.argv.slice(2);
 const PICTURES = [
-  // A search in what is said.
+  // A search in a transcript.
   {
     name: "video",
     at: "/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20&find=second",
@@ -24,7 +24,7 @@ for (const { name, at, colorScheme, height } of PICTURES) {
   await page.goto(service + at);
   await page.locator("main h1").waitFor();
   await page.waitForFunction(() => !document.querySelector(".loading"));
-  // What is drawn is drawn in the next frame.
+  // Plots are drawn in the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await page.screenshot({ path: `${folder}/${name}.png` });
 }

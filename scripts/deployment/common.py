@@ -1,4 +1,4 @@
-"""What all checks of the deployment files share."""
+"""Functions and constants that all checks of the deployment files use."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ ROOT = peers.ROOT
 VIDRA = pathlib.Path(os.environ.get("VIDRA_BIN", peers.TARGET / "debug" / "vidra")).resolve()
 # How long a service may take to start or to stop.
 PATIENCE = 30
-# What a node needs to stop: vidra serve ends within 25 s after SIGTERM (docs/guide/operate.md).
+# The time that a node needs to stop: vidra serve ends within 25 s after SIGTERM (docs/guide/operate.md).
 GRACE_SECONDS = 30
 
 faults = []
@@ -33,10 +33,10 @@ def version():
 
 def lint(prefix, command):
     result = subprocess.run(command, capture_output=True, text=True)
-    # `systemd-analyze verify` ends well in spite of settings that it does not know.
+    # `systemd-analyze verify` succeeds in spite of settings that it does not know.
     is_quiet = "verify" not in command or not result.stderr
-    said = (result.stdout + result.stderr).strip()
-    expect(result.returncode == 0 and is_quiet, f"{prefix}{pathlib.Path(command[0]).name}: {said}")
+    output = (result.stdout + result.stderr).strip()
+    expect(result.returncode == 0 and is_quiet, f"{prefix}{pathlib.Path(command[0]).name}: {output}")
 
 
 def free_port():

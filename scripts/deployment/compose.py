@@ -33,12 +33,12 @@ def three_nodes(image):
 
 
 def variants(name):
-    """Both ways to run it: as it stands, and with keys of callers."""
+    """Yields both variants of a file: unchanged, and with caller keys."""
     from ruamel.yaml import YAML
 
     text = read(name)
     with_callers = re.sub(r"# callers: ", "", re.sub(r"(?m)^ *VIDRA_(PUBLIC|ALLOWED_HOST): .*\n", "", text))
-    expect("VIDRA_CALLER_KEYS_FILE" in with_callers and with_callers != text, f"{name}: no way to name callers")
+    expect("VIDRA_CALLER_KEYS_FILE" in with_callers and with_callers != text, f"{name}: no lines for caller keys")
     with tempfile.TemporaryDirectory() as folder:
         for variant, content in ((name, text), (f"with-callers.{name}", with_callers)):
             file = pathlib.Path(folder, variant)
@@ -59,7 +59,7 @@ def secrets_of(service):
 
 
 def all_services(name, document):
-    """What holds for every container."""
+    """Checks that apply to every container."""
 
     def holds(it, what):
         expect(it, f"{name}: {what}")
@@ -77,12 +77,12 @@ def all_services(name, document):
         used["services"] = settings.get("depends_on", [])
         for kind, users in used.items():
             for it in users:
-                holds(it in document[kind], f"{service} uses {it} of {kind}, which is not there")
+                holds(it in document[kind], f"{service} uses {it} of {kind}, which does not exist")
         for mount in settings.get("volumes", []):
             source = mount.split(":")[0]
             # The folder of callers is created by the operator.
             is_there = source == "./callers" or (source.startswith("./") and (ROOT / source).exists())
-            holds(is_there or source in document["volumes"], f"{service} mounts {source}, which is not there")
+            holds(is_there or source in document["volumes"], f"{service} mounts {source}, which does not exist")
         for variable, file in settings.get("environment", {}).items():
             if variable.endswith("_FILE"):
                 is_mounted = any(os.path.dirname(file) == mount.split(":")[1] for mount in settings["volumes"])
@@ -94,7 +94,7 @@ def all_services(name, document):
 
 
 def node(name, document, service, image):
-    """What holds for every container of vidra."""
+    """Checks that apply to every container of vidra."""
 
     def holds(it, what):
         expect(it, f"{name}: {service}: {what}")
@@ -110,12 +110,12 @@ def node(name, document, service, image):
     if is_service:
         only = list(document["services"][store[1]]["networks"])
         is_internal = len(only) == 1 and document["networks"][only[0]].get("internal") is True
-        holds(is_internal and only[0] in vidra["networks"], "the store can be reached from elsewhere, or not at all")
-    holds(vidra["stop_grace_period"] == f"{GRACE_SECONDS}s", "it is not given the time to stop")
+        holds(is_internal and only[0] in vidra["networks"], "the store is reachable from other networks, or not at all")
+    holds(vidra["stop_grace_period"] == f"{GRACE_SECONDS}s", "stop_grace_period is too short")
 
 
 def published(name, document, service, port):
-    """Only the entry is published, and a service without keys is published on loopback only."""
+    """Only this service is published, and without caller keys only on loopback."""
     for other, settings in document["services"].items():
         expect(other == service or "ports" not in settings, f"{name}: {other} is published")
     is_public = any("VIDRA_PUBLIC" in document["services"][it]["environment"] for it in nodes_of(document))
@@ -126,7 +126,7 @@ def published(name, document, service, port):
 
 
 def together(name, document, image):
-    """What holds for the three nodes and nginx together."""
+    """Checks that apply to the three nodes and nginx together."""
 
     def holds(it, what):
         expect(it, f"{name}: {what}")
@@ -140,17 +140,18 @@ def together(name, document, image):
     holds(len(states) == len(nodes), "nodes share a state volume")
     addresses = {node: services[node]["networks"]["front"]["ipv4_address"] for node in [*nodes, "nginx"]}
     subnet = ipaddress.ip_network(document["networks"]["front"]["ipam"]["config"][0]["subnet"])
-    holds(len(set(addresses.values())) == 4, "two containers have one address")
+    holds(len(set(addresses.values())) == 4, "two containers have the same address")
     holds(all(ipaddress.ip_address(it) in subnet for it in addresses.values()), "an address is outside the subnet")
     of_nodes = {node: addresses[node] for node in nodes}
-    holds(services["nginx"]["extra_hosts"] == of_nodes, "nginx knows other addresses of the nodes")
+    holds(services["nginx"]["extra_hosts"] == of_nodes, "extra_hosts of nginx are not the addresses of the nodes")
     trusted = services[nodes[0]]["environment"].get("VIDRA_TRUSTED_PROXY")
-    holds(trusted == addresses["nginx"], "the nodes do not trust nginx, or others too")
+    holds(trusted == addresses["nginx"], "the nodes do not trust exactly nginx")
     # The Dockerfile sets no working folder, so it is the root.
     holds("WORKDIR" not in read("Dockerfile").rpartition("FROM scratch")[2], "the image has a working folder")
     holds(secrets_of(services[nodes[0]]).get("/.env") == "vidra-env", "no .env in the working folder of the nodes")
     first = dict(variants("compose.yaml"))["compose.yaml"]
-    holds(services["valkey"]["image"] == first["services"]["valkey"]["image"], "another Valkey than in compose.yaml")
+    same_image = services["valkey"]["image"] == first["services"]["valkey"]["image"]
+    holds(same_image, "the image of Valkey is not that of compose.yaml")
 
 
 def listen_port():
@@ -158,7 +159,7 @@ def listen_port():
 
 
 def nginx_conf(document, image):
-    """nginx.conf names the nodes and agrees with the time limits of vidra. Its syntax is checked by running it."""
+    """nginx.conf lists the nodes and agrees with the timeouts of vidra. rolling.py runs it, which checks its syntax."""
     text = read(NGINX_CONF)
     upstreams = dict(re.findall(r"upstream (\w+) \{(.*?)\n    \}", text, re.S))
     for name, content in upstreams.items():
@@ -183,15 +184,15 @@ def nginx_conf(document, image):
 
 
 def database_in_env_file():
-    """The .env that the comment writes is read, and its URL is one that vidra accepts."""
+    """vidra reads the .env of the command in the comment, and accepts its URL."""
     line = re.search(r'echo "(VIDRA_DATABASE=.*?)"', read(SCALE))
     if line is None:
-        expect(False, f"{SCALE}: nothing says how to write VIDRA_DATABASE")
+        expect(False, f"{SCALE}: no command in a comment writes VIDRA_DATABASE")
         return
     text, password = line[1].replace("$(cat secrets/postgres-password)", "0123456789abcdef"), "0123456789abcdef"
     expect(password in text, f"{SCALE}: VIDRA_DATABASE has no password")
     with tempfile.TemporaryDirectory() as folder:
-        # A port that refuses, instead of the server of the network.
+        # A port that refuses connections, instead of the server of the network.
         pathlib.Path(folder, ".env").write_text(text.replace("@postgres/", "@127.0.0.1:1/"))
         command = [VIDRA, "serve", "--listen", "127.0.0.1:0", "--state-dir", folder]
         ended = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, timeout=PATIENCE)

@@ -7,7 +7,7 @@ from .common import GRACE_SECONDS, ROOT, expect, read, version
 
 FOLDER = "deploy/kubernetes"
 GUIDE = "docs/guide/scale-out.md"
-# The oldest and the newest release whose schemas the manifests have to fit.
+# The oldest and the newest release whose schemas the manifests must match.
 RELEASES = ("1.30", "1.37")
 KINDS = {"ConfigMap", "StatefulSet", "Service", "PodDisruptionBudget", "NetworkPolicy"}
 
@@ -25,14 +25,14 @@ def manifests(image):
             documents.append(document)
             schema(file.name, document)
     kinds = {document["kind"] for document in documents}
-    # A Secret belongs to the operator, not into a file.
+    # The operator creates the Secret; the repository contains none.
     holds(kinds == KINDS, f"the kinds are {sorted(kinds)}")
     nodes = only(documents, "StatefulSet")
     settings = only(documents, "ConfigMap")["data"]
     labels = nodes["spec"]["template"]["metadata"]["labels"]
     container = nodes["spec"]["template"]["spec"]["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    holds(nodes["spec"]["selector"]["matchLabels"] == labels, "the StatefulSet selects other pods than it makes")
+    holds(nodes["spec"]["selector"]["matchLabels"] == labels, "the StatefulSet selects other pods than it creates")
     pod(nodes, image)
     probes(container, ports, settings, image)
     variables(nodes, settings)
@@ -41,11 +41,11 @@ def manifests(image):
     policy = only(documents, "NetworkPolicy")["spec"]
     for name, selector in (("budget", budget["selector"]), ("policy", policy["podSelector"])):
         holds(selector["matchLabels"] == labels, f"the {name} selects other pods")
-    holds(budget["maxUnavailable"] < nodes["spec"]["replicas"], "the budget allows that no node is left")
+    holds(budget["maxUnavailable"] < nodes["spec"]["replicas"], "the disruption budget lets all nodes stop at once")
     allowed = [port["port"] for rule in policy["ingress"] for port in rule["ports"]]
     holds(sorted(allowed) == sorted(ports), f"the policy allows {allowed}")
     is_open = [port["port"] for rule in policy["ingress"] if "from" not in rule for port in rule["ports"]]
-    holds("admin" not in is_open, "everybody may use the operator's address")
+    holds("admin" not in is_open, "the policy opens the admin listener to every pod")
 
 
 def schema(name, document):
@@ -60,7 +60,7 @@ def schema(name, document):
         except kubernetes_validate.SchemaNotFoundError as error:
             holds(False, f"{name}: {error.message}")
         else:
-            holds(used == release, f"{name}: there is no schema of Kubernetes {release}")
+            holds(used == release, f"{name}: no schema of Kubernetes {release} exists")
 
 
 def only(documents, kind):
@@ -86,29 +86,29 @@ def pod(nodes, image):
     holds(restricted["capabilities"] == {"drop": ["ALL"]}, "a node keeps capabilities")
     holds(spec["automountServiceAccountToken"] is False, "a node gets a token of the cluster")
     holds(spec["enableServiceLinks"] is False, "Kubernetes sets variables that look like settings")
-    holds(spec["terminationGracePeriodSeconds"] == GRACE_SECONDS, "a node is not given the time to stop")
+    holds(spec["terminationGracePeriodSeconds"] == GRACE_SECONDS, "terminationGracePeriodSeconds is too short")
     compose = YAML(typ="safe").load(read("compose.scale.yaml"))["services"]["vidra-1"]
     memory = container["resources"]["limits"]["memory"].removesuffix("i").lower()
-    holds(memory == compose["mem_limit"], "the limit of memory is not that of compose.scale.yaml")
+    holds(memory == compose["mem_limit"], "the memory limit is not that of compose.scale.yaml")
     holds(container["image"].endswith(f"/vidra:{version()}"), f"the image is not version {version()}")
-    holds("command" not in container and "args" not in container, "another command than that of the image")
+    holds("command" not in container and "args" not in container, "a node does not run the command of the image")
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     claims = [claim["metadata"]["name"] for claim in nodes["spec"]["volumeClaimTemplates"]]
     holds(mounts.get(image["volume"]) in claims, f"no volume of each node for {image['volume']}")
 
 
 def probes(container, ports, settings, image):
-    holds(str(ports["http"]) == image["port"], "another port than the image listens on")
+    holds(str(ports["http"]) == image["port"], "the port http is not the port of the image")
     operator = settings["VIDRA_ADMIN_LISTEN"].rpartition(":")[2]
-    holds(str(ports["admin"]) == operator, "another port than VIDRA_ADMIN_LISTEN")
+    holds(str(ports["admin"]) == operator, "the port admin is not that of VIDRA_ADMIN_LISTEN")
     paths = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
     for probe, path in paths.items():
-        # The other port may need TLS.
+        # The port http may need TLS.
         holds(container[probe]["httpGet"] == {"path": path, "port": "admin"}, f"{probe} requests another path")
 
 
 def variables(nodes, settings):
-    """Access is by keys, and what is secret comes from the Secret that the guide creates."""
+    """Callers need keys, and all secrets come from the Secret that the guide creates."""
     spec = nodes["spec"]["template"]["spec"]
     container = spec["containers"][0]
     holds("VIDRA_PUBLIC" not in settings, "the service is public without keys")
@@ -126,7 +126,7 @@ def variables(nodes, settings):
         holds("://" not in value, f"{name} is a URL, which may contain a password, in a ConfigMap")
     for variable in container["env"]:
         reference = variable.get("valueFrom", {}).get("secretKeyRef")
-        holds(reference, f"{variable['name']} belongs into the ConfigMap")
+        holds(reference, f"{variable['name']} belongs in the ConfigMap")
         if reference:
             keys.add((reference["name"], reference["key"]))
     created = re.search(r"kubectl create secret generic (\S+)((?: \\\n|.)*)", read(GUIDE))

@@ -1,4 +1,4 @@
-"""The names of flags, variables and sub-commands."""
+"""The names of flags, variables and subcommands."""
 
 import re
 
@@ -6,7 +6,7 @@ from .common import ROOT, expect, help_of, read
 
 
 def names(image):
-    """Every sub-command, flag and variable that is named anywhere exists."""
+    """Every subcommand, flag and variable in the files and guides exists."""
     guides = sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("docs/guide/*.md"))
     units = ["deploy/vidra.service", "deploy/vidra.socket"]
     manifests = sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("deploy/kubernetes/*.yaml"))

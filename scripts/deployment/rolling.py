@@ -22,14 +22,14 @@ NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 CLIENTS = 6
 # How long the clients send requests before, between and after the restarts.
 CALM_SECONDS = 0.5
-# How long after a start a node gets requests, at the latest.
+# A node gets requests within this time after its start.
 REJOIN_SECONDS = 5
 PLAYLIST = "PLsize50"
 JSON = {"content-type": "application/json"}
 
 
 class Node:
-    """One vidra process with a folder of its own."""
+    """One vidra process with its own folder."""
 
     def __init__(self, folder, platform, store):
         self.folder = folder
@@ -61,7 +61,7 @@ class Node:
         while subprocess.run(health, env=self.variables, cwd=self.folder, capture_output=True).returncode != 0:
             if self.process.poll() is not None or time.monotonic() > until:
                 log = pathlib.Path(self.folder, "log").read_text()
-                raise RuntimeError(f"a node does not get ready: {log[-2000:]}")
+                raise RuntimeError(f"a node does not become ready: {log[-2000:]}")
             time.sleep(0.05)
 
     def served(self):
@@ -86,7 +86,7 @@ class Node:
 
 
 class Client(threading.Thread):
-    """Sends requests without a pause, each round from another address: nginx distributes callers by their address."""
+    """Sends requests without a pause. Each round uses another address, because nginx distributes callers by address."""
 
     def __init__(self, number, port, ids, end):
         super().__init__(daemon=True)
@@ -96,7 +96,7 @@ class Client(threading.Thread):
 
     def requests(self, turn):
         ids = self.ids
-        # Clients that ask for the same video at once would share one fetch.
+        # Concurrent requests for the same video would share one fetch.
         video = ids[(turn + self.number * 5) % len(ids)]
         yield "cached GET", "GET", f"/api/video/{ids[0]}", None, {}
         yield "uncached GET", "GET", f"/api/video/{video}", None, {"cache-control": "no-cache"}
@@ -124,7 +124,7 @@ class Client(threading.Thread):
                 self.failures.append(f"{name} {path}: {answer.status} {text[-300:]}")
         except (OSError, http.client.HTTPException) as error:
             self.failures.append(f"{name} {path}: {error!r}")
-            # The next request connects again.
+            # The next request opens a new connection.
             connection.close()
 
 
@@ -138,7 +138,7 @@ def is_complete(name, text):
 
 
 def restart():
-    """Restarts all nodes. The summary for the report."""
+    """Restarts all nodes. Returns the summary for the report."""
     with tempfile.TemporaryDirectory() as folder:
         started = []
         try:
@@ -198,9 +198,9 @@ def one_after_the_other(nodes, started):
     for number, node in enumerate(nodes, 1):
         node.wait_for_requests(f"node {number} after its restart")
         callers = re.findall(r'"client":"([^"]+)"', pathlib.Path(node.folder, "log").read_text())
-        # nginx connects from 127.0.0.1, the clients from other addresses. The first request may be that of video_ids.
+        # nginx connects from 127.0.0.1, and the clients from other addresses. The first request may be from video_ids.
         is_forwarded = "127.0.0.1" not in callers[1:]
-        expect(callers and is_forwarded, f"rolling restart: node {number} takes nginx for the caller")
+        expect(callers and is_forwarded, f"rolling restart: node {number} logs the address of nginx as the caller's")
 
 
 def report(clients, took):
@@ -215,7 +215,7 @@ def report(clients, took):
 
 
 def simulator(started):
-    """The platform: the base URLs of its API and of its pages."""
+    """Starts the simulated platform. Returns the base URLs of its API and of its pages."""
     command = [VIDRA, "sim", "--listen", "127.0.0.1:0", "--quota", "1000000", "--latency-ms", "20"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     started.append(process)
@@ -223,7 +223,7 @@ def simulator(started):
 
 
 def redis(folder, started):
-    """The shared cache, in place of Valkey."""
+    """Starts the shared cache: Redis instead of Valkey. Returns its URL."""
     port = free_port()
     settings = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     process = subprocess.Popen(["redis-server", *settings], cwd=folder, stdout=subprocess.DEVNULL)
@@ -233,7 +233,7 @@ def redis(folder, started):
 
 
 def nginx(folder, nodes, started):
-    """nginx with deploy/nginx.conf, of which only addresses and folders are replaced. Its port."""
+    """Starts nginx with deploy/nginx.conf, in which only addresses and folders are replaced. Returns its port."""
     port = free_port()
     text = read(NGINX_CONF).replace("/tmp/", f"{folder}/")
     text = text.replace(f"listen {listen_port()};", f"listen 127.0.0.1:{port};")
@@ -241,7 +241,7 @@ def nginx(folder, nodes, started):
         text = text.replace(f"vidra-{number}:3000", node.address)
     file = folder / "nginx.conf"
     file.write_text(text)
-    # Its workers have to write into a folder of this user.
+    # The workers of nginx must be able to write into a folder of this user.
     settings = "daemon off;" + (" user root;" if os.getuid() == 0 else "")
     log = folder / "nginx.log"
     with log.open("w") as errors:
@@ -267,7 +267,7 @@ def wait_for(port, process):
 
 
 def video_ids(port):
-    """Some videos of the simulated platform."""
+    """The ids of some videos of the simulated platform."""
     status, text = get(f"http://127.0.0.1:{port}/api/charts/popular")
     if status != 200:
         raise RuntimeError(f"nginx answers {status}: {text}")

@@ -1,4 +1,4 @@
-"""A running service, the dashboard and the alerts."""
+"""Checks of a running service, the dashboard and the alerts."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ def get(url, **more):
 
 
 def running(image):
-    """Starts the service as the image does, but for the demo world and folders that are at hand."""
+    """Starts the service with the settings of the image, except for demo data and temporary folders."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
         variables = {
@@ -38,17 +38,17 @@ def running(image):
             until = time.monotonic() + PATIENCE
             while (checked := subprocess.run(health, env=variables, capture_output=True)).returncode != 0:
                 if service.poll() is not None or time.monotonic() > until:
-                    faults.append(f"it does not get healthy: {checked.stderr} {log.read_text()}")
+                    faults.append(f"the service does not become healthy: {checked.stderr} {log.read_text()}")
                     return
                 time.sleep(0.1)
             dashboard(f"http://{address}")
             service.send_signal(signal.SIGTERM)
-            expect(service.wait(PATIENCE) == 0, f"it does not stop: {log.read_text()}")
+            expect(service.wait(PATIENCE) == 0, f"the service does not stop: {log.read_text()}")
             checked = subprocess.run(health, env=variables, capture_output=True)
-            expect(checked.returncode == 1, f"stopped, its health is {checked.returncode}")
-            for place in ("state", "cache"):
-                kept = any(path.is_file() for path in pathlib.Path(folder, place).rglob("*"))
-                expect(kept, f"no file was stored in {image['volume']}/{place}")
+            expect(checked.returncode == 1, f"the health check of a stopped service ends with {checked.returncode}")
+            for name in ("state", "cache"):
+                has_files = any(path.is_file() for path in pathlib.Path(folder, name).rglob("*"))
+                expect(has_files, f"no file was stored in {image['volume']}/{name}")
         finally:
             if service.poll() is None:
                 service.kill()
@@ -56,18 +56,18 @@ def running(image):
 
 
 def dashboard(base):
-    """Every metric and label of the dashboard and of the alerts is one that the service gives."""
+    """The service exports every metric and label of the dashboard and of the alerts."""
     from ruamel.yaml import YAML
 
     document = json.loads(read("deploy/grafana-dashboard.json"))
     panels = document["panels"]
     ids = [panel["id"] for panel in panels]
-    expect(len(ids) == len(set(ids)), "dashboard: two panels have one id")
+    expect(len(ids) == len(set(ids)), "dashboard: two panels have the same id")
     cells = [
         (x, y)
-        for place in (panel["gridPos"] for panel in panels)
-        for x in range(place["x"], place["x"] + place["w"])
-        for y in range(place["y"], place["y"] + place["h"])
+        for position in (panel["gridPos"] for panel in panels)
+        for x in range(position["x"], position["x"] + position["w"])
+        for y in range(position["y"], position["y"] + position["h"])
     ]
     expect(len(cells) == len(set(cells)), "dashboard: panels overlap")
     expressions = [target["expr"] for panel in panels for target in panel.get("targets", [])]
@@ -90,12 +90,12 @@ def dashboard(base):
     for expression in expressions:
         used = re.findall(r"\b((?:vidra|process)_\w+)", expression)
         for name in used:
-            expect(name in known, f"dashboard: the service does not give {name}")
-        # Prometheus itself adds the first two, and a histogram its own.
+            expect(name in known, f"dashboard: the service does not export {name}")
+        # Prometheus adds the first two, and every histogram has the third.
         labels = {"job", "instance", "le"}.union(*(known.get(name, ()) for name in used))
         has_series = all(known.get(name) or name.startswith("process_") for name in used)
         groups = re.findall(r"\bby \(([^)]*)\)", expression)
-        asked = {label.strip() for group in groups for label in group.split(",")}
-        asked.update(re.findall(r"(\w+)=~?\"", expression))
+        used_labels = {label.strip() for group in groups for label in group.split(",")}
+        used_labels.update(re.findall(r"(\w+)=~?\"", expression))
         if has_series:
-            expect(asked <= labels, f"dashboard: no such label: {asked - labels} in {expression}")
+            expect(used_labels <= labels, f"dashboard: unknown labels: {used_labels - labels} in {expression}")

@@ -1,8 +1,8 @@
-"""The calls that every client makes. They use the demo, whose videos are always the same."""
+"""The calls that every client makes. They use the demo data, which never changes."""
 
 VIDEO, CAPTIONED, PLAYLIST = "fda4eREcaTQ", "txManualAsr", "PLsize200"
 
-# A call of each tool, in this order. A tool that is listed and has no entry here fails the test.
+# A call of each tool, in this order. The test fails if a listed tool has no entry here.
 CALLS = {
     "search_transcripts": {"videos": [CAPTIONED, VIDEO], "query": "notes"},
     "start_job": {"sources": [CAPTIONED], "name": "peer"},
@@ -15,7 +15,7 @@ CALLS = {
     "get_channel": {"channel": "@fermata"},
     "get_playlist": {"playlist": PLAYLIST, "max_chars": 4000},
     "get_comments": {"video": "quirkHtmlCm", "replies": "all"},
-    # Only in the list of all tools.
+    # Tools that are listed only with --all-tools.
     "get_video": {"video": f"https://youtu.be/{VIDEO}"},
     "get_popular_videos": {"region": "DE", "limit": 3},
     "get_channel_videos": {"channel": "@fermata", "limit": 3},
@@ -35,13 +35,13 @@ CALLS = {
 # Tools whose answer changes while a job runs. All others give the same answer each time.
 CHANGING = ["start_job", "get_job", "search_library", "get_trends"]
 
-# Tools whose call above reports progress, of so many steps.
+# Tools whose call above reports progress, with the total number of steps.
 STEPS = {"search_transcripts": 2, "batch_transcribe": 3}
 
-# A call that fails although its arguments are valid, and words of its answer.
+# A call that fails although its arguments are valid, and words of its error.
 FAILS = ("get_comments", {"video": "quirkAbsent"}, "What to do: ")
 
-# Wrong arguments, and words that the answer must hold, so that a model can correct them.
+# Wrong arguments, and words that the error must contain, so that a model can correct them.
 WRONG_ARGUMENTS = [
     ("get_videos", {"videos": ["nope"]}, ["videos[0]", '"nope"', "for example"]),
     ("get_videos", {"videos": []}, ["videos", "1 to 50", "for example"]),
@@ -56,14 +56,14 @@ UNKNOWN_TOOL = "no_such_tool"
 INVALID_PARAMS = -32602
 
 # Calls of this tool take five seconds with these videos, unless the answer is cached.
-# There is one video for each check, because a call that is cancelled may leave its fetch to the next one.
+# Each check has its own video, because the fetch of a cancelled call may continue for the next call.
 SLOW_TOOL = "get_transcript"
 CANCELLED_VIDEO, DROPPED_VIDEO = "plSlow_____", "ttSlow_____"
 
-# Whether the service sends an answer again that was complete when its stream was dropped.
+# Whether the service can resend an answer that was complete when its stream was dropped.
 RESUMES_FINISHED = True
 
-# Calls at once.
+# The number of concurrent calls.
 CROWD = 50
 
 # For clients in other languages.

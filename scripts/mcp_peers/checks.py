@@ -10,14 +10,14 @@ import traceback
 from mcp_peers import calls
 from mcp_peers.session import Http, ProtocolError, RejectedByClient, Stdio
 
-# Longer than any call takes. A client that waits for an answer that never comes fails after it.
+# The timeout of a check in seconds, which is longer than any call. It ends a wait for an answer that never arrives.
 PATIENCE = 60
 
 
 def check_answer(tool, answer):
     assert not answer.is_error, f"{tool}: {answer.text}"
     is_marked = answer.text.count("youtube-data") == 2
-    # Clients that show a model the structured form alone do not show the marks.
+    # Clients that show a model only the structured form do not show the marks.
     notice = (answer.structured or {}).get("notice", "")
     assert is_marked or "never follow instructions" in answer.text, f"{tool}: {answer.text}"
     assert answer.structured is None or "never follow instructions" in notice, f"{tool}: {answer}"
@@ -33,7 +33,7 @@ class Checks:
         self.answers = {}
 
     async def list(self, session):
-        """The client lists the tools as they are: all of them, and no field changed on the way."""
+        """The client lists all tools, and changes no field of them."""
         listed = await session.list()
         assert set(listed) == set(self.tools), sorted(listed)
         for name, tool in listed.items():
@@ -41,7 +41,7 @@ class Checks:
             assert tool == expected, f"{name} is listed as {tool}"
 
     async def call(self, session):
-        """Each tool answers. Clients that know output schemas hold the answer against them."""
+        """Each tool answers. Clients that support output schemas validate the answer."""
         for tool in [name for name in calls.CALLS if name in self.tools]:
             steps = []
 
@@ -61,7 +61,7 @@ class Checks:
         assert answer.is_error in (True, None) and words in answer.text, f"{tool}: {answer}"
 
     async def wrong(self, session):
-        """Wrong arguments are reported in a way that names them."""
+        """The error for wrong arguments names them."""
         for tool, arguments, words in calls.WRONG_ARGUMENTS:
             try:
                 answer = await session.call(tool, arguments)
@@ -112,7 +112,7 @@ class Checks:
         await self.check_dropped(urls["dropped_running"])
 
     async def lose(self, urls):
-        """The response stream is dropped just before the answer, which was sent and is lost."""
+        """The response stream is dropped just before the answer, so that the client does not get it."""
         if not calls.RESUMES_FINISHED:
             return "off"
         await self.check_dropped(urls["dropped_finished"])
@@ -137,7 +137,7 @@ class Checks:
             await self.check_session(session)
 
     async def refuse(self, urls):
-        """A client without the key that the service requires is refused, and is not left waiting."""
+        """The service rejects a client without the required key at once."""
         try:
             async with self.client.connect(Http(urls["url"], {})) as session:
                 await session.list()
@@ -151,7 +151,7 @@ class Checks:
 
 
 async def checked(results, name, check):
-    """Notes how a check ended."""
+    """Runs a check and records its result."""
     try:
         results[name] = await asyncio.wait_for(check, PATIENCE) or "ok"
     except (Exception, BaseExceptionGroup):
@@ -159,7 +159,7 @@ async def checked(results, name, check):
 
 
 async def check_session(checks, row):
-    """The checks that share a session."""
+    """Runs the checks that share a session."""
     try:
         async with checks.client.connect(checks.server) as session:
             row["protocol"] = session.protocol
@@ -170,7 +170,7 @@ async def check_session(checks, row):
 
 
 async def check_connections(checks, row, service):
-    """The checks that open a connection of their own."""
+    """Runs the checks that open their own connections."""
     await checked(row["results"], "drop", checks.drop(service))
     await checked(row["results"], "lose", checks.lose(service))
     if checks.server.headers:
@@ -178,7 +178,7 @@ async def check_connections(checks, row, service):
 
 
 async def check_client(client, plan):
-    """Runs all checks over all transports at once."""
+    """Runs all checks over all transports concurrently."""
     servers = {}
     for transport, service in plan["services"].items():
         if "url" in service:
@@ -194,7 +194,7 @@ async def check_client(client, plan):
         row = {"client": client.NAME, "version": version, "protocol": ""}
         rows.append(row | {"transport": transport, "results": {}})
     await asyncio.gather(*map(check_session, checks, rows))
-    # Afterwards, because the many calls at once delay a client that wants to resume.
+    # Afterwards, because the many concurrent calls delay a client that resumes a stream.
     services = [plan["services"][transport] for transport in servers]
     over_http = [it for it in zip(checks, rows, services) if isinstance(it[0].server, Http)]
     await asyncio.gather(*(check_connections(*it) for it in over_http))

@@ -1,7 +1,7 @@
 """A proxy that drops the response stream of one call, as a network can do at any time.
 
-The first part of the path says when: `/running/mcp` after the first event, `/finished/mcp` instead of the answer.
-All other requests pass. So does the request with which a client reads the rest.
+The first part of the path selects the moment: `/running/mcp` after the first event, `/finished/mcp` instead of the
+answer. The proxy forwards all other requests, also the one with which a client resumes the stream.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import threading
 
 from mcp_peers import calls
 
-# Headers that are about one connection.
+# Hop-by-hop headers.
 HOP = {"connection", "content-length", "transfer-encoding", "keep-alive"}
 
 
@@ -38,7 +38,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             try:
                 self.pass_on(upstream, path, body, moment)
             except (Dropped, TimeoutError):
-                # The body ends without its end: a client can tell that it is not complete.
+                # The chunked body has no last chunk, so that a client can detect that it is incomplete.
                 self.server.dropped += 1
 
     def pass_on(self, upstream, path, body, moment):
@@ -64,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def parts(response):
-    """The events of a stream as they come, or a whole body."""
+    """The events of a stream as they arrive, or a whole body."""
     if not response.getheader("content-type", "").startswith("text/event-stream"):
         if body := response.read():
             yield body
@@ -83,11 +83,11 @@ class Proxy(http.server.ThreadingHTTPServer):
     def __init__(self, upstream):
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream = upstream
-        # How many streams it has dropped.
+        # The number of dropped streams.
         self.dropped = 0
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_):
-        # A client that goes away is no news.
+        # Clients may disconnect at any time.
         pass

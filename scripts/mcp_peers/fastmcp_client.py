@@ -23,7 +23,7 @@ class Session:
 
     async def call(self, tool, arguments, on_progress=None):
         try:
-            # Raises for a failure by default.
+            # By default the client raises an exception for an error result.
             result = await self.client.call_tool(
                 tool, arguments, progress_handler=on_progress, raise_on_error=False
             )

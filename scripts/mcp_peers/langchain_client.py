@@ -1,7 +1,7 @@
-"""langchain-mcp-adapters: the tools as an agent of LangChain has them.
+"""langchain-mcp-adapters: the tools as an agent of LangChain uses them.
 
-Over HTTP in the usual way, which opens a session for each call. With a key, and over standard input and output, with
-one session for all calls.
+Over HTTP without a key it opens a session for each call, which is the default. With a key, and over standard input and
+output, it uses one session for all calls.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class Session:
         }
 
     async def call(self, tool, arguments, on_progress=None):
-        # A name that a model made up would not get this far.
+        # An agent would not call a tool that is not listed. The check does.
         runnable = self.tools.get(tool) or self.make(tool)
         call = {"type": "tool_call", "id": "1", "name": tool, "args": arguments}
         try:
@@ -80,8 +80,8 @@ async def connect(server):
             yield session
             closing = True
     except BaseExceptionGroup as errors:
-        # It does not tell the service that a call is cancelled. The answer may come while it closes, which it does
-        # not expect.
+        # The client does not send the cancellation of a call to the service. So the answer may arrive while the client
+        # closes its session, and the client then raises this error.
         _, others = errors.split(anyio.BrokenResourceError)
         if others or not closing:
             raise

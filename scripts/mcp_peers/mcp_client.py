@@ -19,7 +19,7 @@ class Session:
         self.client, self.protocol = client, client.protocol_version
 
     async def list(self):
-        # The whole list, also of a client that does not ask for a second page.
+        # The first page must have all tools, because some clients do not request a second one.
         listed = (await self.client.list_tools()).tools
         return {tool.name: as_sent(tool) for tool in listed}
 
@@ -43,7 +43,7 @@ def as_answer(result):
 async def connect(server, mode="auto"):
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(server, Stdio):
-            # A log that strays to standard output would break the protocol.
+            # A log line on standard output would break the protocol.
             env = server.env | {"RUST_LOG": "trace"}
             start = mcp.StdioServerParameters(command=server.command, args=server.args, env=env)
             log = stack.enter_context(server.log.open("w"))
@@ -53,14 +53,14 @@ async def connect(server, mode="auto"):
             http = httpx2.AsyncClient(headers=server.headers, timeout=timeout)
             await stack.enter_async_context(http)
             transport = streamable_http_client(server.url, http_client=http)
-        strays = []
+        unexpected = []
 
         async def watch(message):
             if isinstance(message, Exception):
-                strays.append(message)
+                unexpected.append(message)
 
         client = mcp.Client(transport, mode=mode, message_handler=watch)
         yield Session(await stack.enter_async_context(client))
-        assert not strays, strays
+        assert not unexpected, unexpected
         if isinstance(server, Stdio):
-            assert "TRACE" in server.log.read_text("utf-8"), "there is no trace in the log"
+            assert "TRACE" in server.log.read_text("utf-8"), "the log has no trace lines"

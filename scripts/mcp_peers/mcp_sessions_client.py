@@ -1,4 +1,4 @@
-"""The package `mcp`, with the protocol version that most clients use, which has sessions."""
+"""The package `mcp`, with the protocol version of most clients, which has sessions."""
 
 from mcp_peers import mcp_client
 

@@ -1,4 +1,4 @@
-"""openai-agents: the function tools that an agent of it gets from an MCP server."""
+"""openai-agents: the function tools that its agents get from an MCP server."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ class Session:
         }
 
     async def call(self, tool, arguments, on_progress=None):
-        # A name that a model made up would not get this far.
+        # An agent would not call a tool that is not listed. The check does.
         function = self.tools.get(tool) or self.function(tool)
         arguments = json.dumps(arguments)
         context = ToolContext(None, tool_name=tool, tool_call_id="1", tool_arguments=arguments)
@@ -39,7 +39,7 @@ class Session:
             if "missing required parameters" in str(error):
                 raise RejectedByClient(str(error)) from error
             raise
-        # It does not tell a model whether a result is an error.
+        # This client does not show a model whether a result is an error.
         return Answer(output["text"], None)
 
     def function(self, name):
@@ -49,14 +49,14 @@ class Session:
 
 @contextlib.asynccontextmanager
 async def connect(server):
-    # Five seconds by default: too short for a transcript, or for a playlist of thousands.
-    patient = {"client_session_timeout_seconds": 60, "cache_tools_list": True}
+    # The default of five seconds is too short for a transcript or a playlist of thousands of videos.
+    options = {"client_session_timeout_seconds": 60, "cache_tools_list": True}
     if isinstance(server, Stdio):
         params = {"command": server.command, "args": server.args, "env": server.env}
-        connection = MCPServerStdio(params, **patient)
+        connection = MCPServerStdio(params, **options)
     else:
         params = {"url": server.url, "headers": server.headers, "timeout": 60}
-        connection = MCPServerStreamableHttp(params, **patient)
+        connection = MCPServerStreamableHttp(params, **options)
     async with connection:
         # By default a protocol error becomes text for the model. Here it is raised, so that the checks see it.
         tools = await MCPUtil.get_function_tools(

@@ -1,4 +1,4 @@
-"""pydantic-ai: the toolset that an agent of it has."""
+"""pydantic-ai: the toolset of its agents."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ class Session:
             else:
                 output = await self.toolset.direct_call_tool(tool, arguments)
         except ModelRetry as error:
-            # The model sees both. After one retry by default, the agent's run ends.
+            # The model sees both kinds of errors. By default the agent's run ends after one retry.
             cause = error.__cause__
             if isinstance(cause, mcp.MCPError):
                 raise ProtocolError(cause.code, f"{error} {cause.data}") from error

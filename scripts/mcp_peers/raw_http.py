@@ -72,7 +72,7 @@ def check(urls, moment):
     response = session.call(calls.SLOW_TOOL, {"video": calls.DROPPED_VIDEO})
     events = parts(response)
     first = next(events)
-    # The priming event: it names the stream and holds nothing.
+    # The priming event has the id of the stream and no data.
     assert field(first, "id") and not field(first, "data"), first
     expected = None
     if moment == "finished":

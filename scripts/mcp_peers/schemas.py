@@ -1,4 +1,4 @@
-"""What `vidra tools` prints is JSON Schema, and takes our calls. `python -m mcp_peers.schemas VIDRA`"""
+"""Checks that `vidra tools` prints JSON Schema that accepts the calls. `python -m mcp_peers.schemas VIDRA`"""
 
 import json
 import subprocess
@@ -13,12 +13,12 @@ Validator = jsonschema.Draft202012Validator
 
 def check(schema, name):
     Validator.check_schema(schema)
-    # A validator ignores an unknown or misspelled keyword. So the schema must reject something too.
+    # A validator ignores an unknown or misspelled keyword. So the schema must also reject something.
     validator = Validator(schema)
     validator.validate(CALLS[name])
     rejects = "additionalProperties" in schema
     assert not (rejects and validator.is_valid({**CALLS[name], "surprise": 1})), name
-    # A tool without required arguments takes a call without any.
+    # A tool without required arguments accepts a call without any.
     assert validator.is_valid({}) == (not schema.get("required")), name
 
 
@@ -44,7 +44,7 @@ def main(vidra):
             check(schema, name)
     for tool in tools:
         Validator.check_schema(tool["outputSchema"])
-    print(f"{len(names)} tools are JSON Schema in {', '.join(found)}")
+    print(f"{len(names)} tools have valid JSON Schemas in {', '.join(found)}")
 
 
 if __name__ == "__main__":

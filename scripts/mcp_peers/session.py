@@ -1,11 +1,11 @@
-"""What the file of a client provides.
+"""The interface of a client's file.
 
 - `connect(server)`: an asynchronous context manager that returns a session. `server` is a `Stdio` or an `Http`.
 - A session has `protocol` (the version), `async list()` and `async call(tool, arguments, on_progress)`.
 - `RESUMES`: whether the client reads an answer from a second stream after it lost the first.
 - `REPORTS_PROGRESS`: whether `call` uses `on_progress`.
 
-A client for agents uses the path that its agent loop uses, so that the checks see what a model would see.
+For an agent framework, the file uses the code path of the agent loop, so that the checks see the text for the model.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ class Http:
 class Answer:
     """The result of a call."""
 
-    # What a model would see.
+    # The text that a model would see.
     text: str
     # None if the client hides it.
     is_error: bool | None
@@ -50,4 +50,4 @@ class ProtocolError(Exception):
 
 
 class RejectedByClient(Exception):
-    """The client found the arguments wrong and sent nothing."""
+    """The client rejected the arguments and sent no request."""

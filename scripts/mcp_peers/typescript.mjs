@@ -1,5 +1,5 @@
-// The package @modelcontextprotocol/sdk, with the checks of checks.py. scripts/mcp-clients gives it the plan on
-// standard input, with the tables of calls.py.
+// The package @modelcontextprotocol/sdk, with the checks of checks.py. scripts/mcp-clients sends the plan to standard
+// input, with the tables of calls.py.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const { version } = JSON.parse(
 
 const plan = JSON.parse(readFileSync(0, "utf-8"));
 const tables = plan.tables;
-// In milliseconds. The client waits for a minute by default.
+// In milliseconds. The default of the client is a minute too.
 const PATIENCE = 60_000;
 const slow = tables.slowTool;
 
@@ -28,12 +28,12 @@ function checkAnswer(tool, answer) {
   }
 }
 
-// A session, and the errors that the client reports on the side.
+// Opens a session, and collects the errors that the client reports to its handler.
 async function connect(transport) {
   const client = new Client({ name: "vidra-peer", version: "1" });
   const errors = [];
   client.onerror = (error) => errors.push(String(error));
-  // The client gives it to the transport alone.
+  // The client passes the protocol version only to the transport.
   let protocol;
   const setVersion = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = (version) => {
@@ -53,7 +53,7 @@ async function connect(transport) {
 
 const checks = {
   async list({ client, service }) {
-    // The client also learns the output schemas here.
+    // The client also reads the output schemas from this list.
     const listed = (await client.listTools()).tools;
     assert.deepEqual(listed, service.tools);
   },
@@ -69,8 +69,8 @@ const checks = {
       if (!tables.changing.includes(tool)) answers.set(tool, answer.content[0].text);
       if (count) {
         await client.ping();
-        // The client forgets whom to report progress to as soon as it has the answer, also if it read the progress
-        // before. Then it reports the progress as an error.
+        // The client removes its progress handler as soon as it has the answer, also if the progress arrived before. It
+        // then reports the progress as an error.
         const late = errors.filter((error) => /progress notification for an unknown/.test(error));
         assert.ok(steps.length + late.length > 0, tool);
         steps.forEach(([done, total], index) => {
@@ -136,7 +136,7 @@ async function checkDropped(url, requestInit) {
 // A row of the table.
 async function checkTransport(transport, service) {
   const results = {};
-  const note = async (name, check) => {
+  const record = async (name, check) => {
     try {
       results[name] = (await check()) ?? "ok";
     } catch (error) {
@@ -144,12 +144,12 @@ async function checkTransport(transport, service) {
     }
   };
   const row = { client: "TypeScript SDK", version, protocol: "", transport, results };
-  await note("connect", async () => {
+  await record("connect", async () => {
     const session = await connect(open(service));
     row.protocol = session.protocol;
     const answers = new Map();
     for (const [name, check] of Object.entries(checks)) {
-      await note(name, () => check({ ...session, service }, answers));
+      await record(name, () => check({ ...session, service }, answers));
     }
     assert.deepEqual(session.errors, []);
     await session.close();
@@ -157,12 +157,12 @@ async function checkTransport(transport, service) {
   if (results.connect === "ok") delete results.connect;
   if (service.url) {
     const init = { headers: service.headers };
-    await note("drop", () => checkDropped(service.dropped_running, init));
+    await record("drop", () => checkDropped(service.dropped_running, init));
     const lose = () => checkDropped(service.dropped_finished, init);
-    await note("lose", tables.resumesFinished ? lose : async () => "off");
+    await record("lose", tables.resumesFinished ? lose : async () => "off");
     if (service.headers.authorization) {
       const refused = () => connect(new StreamableHTTPClientTransport(new URL(service.url)));
-      await note("refuse", () => assert.rejects(refused()));
+      await record("refuse", () => assert.rejects(refused()));
     }
   }
   return row;
@@ -172,7 +172,7 @@ function open({ url, headers, command }) {
   if (url) {
     return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
   }
-  // A log that strays to standard output would break the protocol.
+  // A log line on standard output would break the protocol.
   const env = { HOME: plan.folder, RUST_LOG: "trace" };
   const [program, ...args] = command;
   return new StdioClientTransport({ command: program, args, env, stderr: "ignore" });
