@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Config file instead of the user's one, which vidra config path prints
+    /// Config file to use instead of the default file (vidra config path prints its path)
     #[arg(long, env = "VIDRA_CONFIG", value_name = "FILE", global = true, hide_short_help = true)]
     config: Option<PathBuf>,
 

@@ -63,8 +63,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = WEB_URL, value_parser = http_url)]
     pub(crate) web_url: String,
 
-    /// Fetch transcripts through this proxy (http, https, socks5). Repeat the flag, or separate with
-    /// commas, for several; the proxy whose turn comes first is used
+    /// Fetch transcripts through this proxy (http, https, socks5). For several proxies, repeat the flag or separate
+    /// them with commas; each request uses the proxy with the earliest turn
     #[arg(
         long,
         env = "VIDRA_PROXY",
