@@ -33,7 +33,7 @@ const fn error(id: &'static str, reason: &'static str, what: &'static str) -> Qu
     Quirk { id, what, case: Case::Error(reason) }
 }
 
-/// Every documented identifier. They are the same whatever the seed.
+/// Every documented identifier. They are the same for every seed.
 pub const QUIRKS: &[Quirk] = &JOINED;
 
 /// The first row of the second part of the table.
@@ -76,24 +76,20 @@ const DATA: &[Quirk] = &[
         "`commentCount` absent; `commentThreads.list` answers 403 `commentsDisabled`",
     ),
     video("quirkNoView", V::NoViews, "`viewCount` absent although `publicStatsViewable` is true"),
-    video("quirkFavOnl", V::FavouritesOnly, "`statistics` holds nothing but `favoriteCount`"),
+    video("quirkFavOnl", V::FavouritesOnly, "`statistics` contains only `favoriteCount`"),
     video(
         "quirkOldEra",
         V::OldEra,
         "an answer of 2019: `dislikeCount`, quoted etags, milliseconds, one-space indentation, `pageInfo` before `items`, `\\u003c` escapes",
     ),
     // Videos: missing members.
-    video(
-        "quirkBareId",
-        V::Bare,
-        "nothing but `kind`, `etag` and `id`, whatever parts are asked for",
-    ),
+    video("quirkBareId", V::Bare, "only `kind`, `etag` and `id`, for any requested parts"),
     video("quirkNoTags", V::NoTags, "no `tags`, no languages, `description` is empty"),
     video("quirkBlockd", V::Blocked, "`regionRestriction.blocked`"),
     video("quirkAllowd", V::Allowed, "`regionRestriction.allowed`"),
     video("quirkRating", V::EmptyRating, "`contentRating` absent, `recordingDetails` is `{}`"),
     video("quirkThumb3", V::Thumbnails(3), "thumbnails: default, medium, high"),
-    video("quirkThumb4", V::Thumbnails(4), "thumbnails: those and standard"),
+    video("quirkThumb4", V::Thumbnails(4), "thumbnails: default, medium, high, standard"),
     video(
         "quirkScript",
         V::Scripts,
@@ -108,7 +104,7 @@ const DATA: &[Quirk] = &[
     video(
         "quirkSchedl",
         V::ScheduledOnly,
-        "`liveStreamingDetails` holds only `scheduledStartTime`",
+        "`liveStreamingDetails` contains only `scheduledStartTime`",
     ),
     video("quirkLiveOn", V::Live, "live now: `P0D`, `concurrentViewers`"),
     video("quirkLivePt", V::PastLive, "a past live: four times in `liveStreamingDetails`"),
@@ -132,31 +128,35 @@ const DATA: &[Quirk] = &[
     video(
         "quirkShortC",
         V::ShortCommentPages,
-        "137 threads in pages of about 20 although 100 are asked for (`order=time`)",
+        "137 threads in pages of about 20 although 100 are requested (`order=time`)",
     ),
-    video("quirkManyRp", V::ManyReplies, "a thread with 250 replies of which five are sent along"),
+    video("quirkManyRp", V::ManyReplies, "a thread with 250 replies, of which it includes five"),
     video(
         "quirkAnonCm",
         V::AnonymousComments,
         "comments without `authorChannelId` (deleted accounts)",
     ),
-    video("quirkCmLoop", V::CommentLoop, "the second page of threads names itself as the next"),
-    video("quirkCmZero", V::NoThreads, "comments are on, but there is none"),
+    video(
+        "quirkCmLoop",
+        V::CommentLoop,
+        "the `nextPageToken` of the second page of threads is its own token",
+    ),
+    video("quirkCmZero", V::NoThreads, "comments are enabled, but there are none"),
     // Videos that are not served.
     video(
         "quirkPrivat",
         V::Private,
-        "private: `videos.list` leaves it out, playlists show \"Private video\", its comments are 403 `forbidden`",
+        "private: `videos.list` omits it, playlists show \"Private video\", its comments are 403 `forbidden`",
     ),
     video(
         "quirkDeletd",
         V::Deleted,
-        "deleted: `videos.list` leaves it out, playlists show \"Deleted video\", its comments are 404 `videoNotFound`",
+        "deleted: `videos.list` omits it, playlists show \"Deleted video\", its comments are 404 `videoNotFound`",
     ),
     video(
         "quirkAbsent",
         V::Absent,
-        "never existed: left out by `videos.list`, 404 `videoNotFound` for its comments",
+        "never existed: `videos.list` omits it, its comments are 404 `videoNotFound`",
     ),
     // Channels.
     channel(
@@ -178,27 +178,31 @@ const DATA: &[Quirk] = &[
         C::OldEra,
         "an answer of 2019: `statistics.commentCount`, `watchHistory` \"HL\", `watchLater` \"WL\", repeated `topicIds`, quoted etags, milliseconds",
     ),
-    channel("UCquirkItemsEmpty0000000", C::EmptyItems, "unknown, told with `items: []` and 0 of 0"),
+    channel(
+        "UCquirkItemsEmpty0000000",
+        C::EmptyItems,
+        "unknown: the answer has `items: []` and 0 of 0",
+    ),
     channel(
         "UCquirkItemsAbsent000000",
         C::Unknown,
-        "unknown, told without any `items` member, as for every other unknown id, handle and name",
+        "unknown: the answer has no `items` member, as for all other unknown ids, handles and names",
     ),
     channel(
         "UCquirkSearchOnly0000000",
         C::SearchOnly,
-        "\"Lantern Bay Tapes\": neither handle nor old name, found by `search.list` alone",
+        "\"Lantern Bay Tapes\": neither a handle nor a username; only `search.list` finds it",
     ),
     channel(
         "UCquirkNoUploads00000000",
         C::NoUploads,
         "no videos: its uploads playlist is 404 `playlistNotFound`",
     ),
-    channel("UCquirkBareId00000000000", C::Bare, "nothing but `kind`, `etag` and `id`"),
+    channel("UCquirkBareId00000000000", C::Bare, "only `kind`, `etag` and `id`"),
     channel(
         "UCquirkLikesAbsent000000",
         C::LikesAbsent,
-        "`relatedPlaylists` without `likes` (elsewhere it is \"\")",
+        "`relatedPlaylists` without `likes` (for other channels it is \"\")",
     ),
     channel(
         "UCquirkManyUploads000000",
@@ -212,14 +216,14 @@ const DATA: &[Quirk] = &[
     ),
     Quirk {
         id: "@fermata",
-        what: "a handle; with or without `@`, in any case of letters",
+        what: "a handle; found with or without `@`, in upper or lower case",
         case: Case::Handle,
     },
     Quirk { id: "@müsliküche", what: "a handle with letters outside ASCII", case: Case::Handle },
     Quirk { id: "@ao.zora-obs", what: "a handle with a dot and a hyphen", case: Case::Handle },
     Quirk {
         id: "NightTrainDiaries",
-        what: "a name from before handles: `forUsername` finds it, `forHandle` does not",
+        what: "a username, which predates handles: `forUsername` finds it, `forHandle` does not",
         case: Case::Username,
     },
     // Playlists: sizes.
@@ -238,35 +242,39 @@ const DATA: &[Quirk] = &[
     playlist(
         "PLquirkShortPages",
         P::ShortPages,
-        "156 announced, 141 delivered: pages of 49, 41, 45 and 6",
+        "156 entries reported, 141 returned: pages of 49, 41, 45 and 6",
     ),
     playlist(
         "PLquirkEmptyPage",
         P::EmptyPage,
-        "the second of three pages has no items and still a `nextPageToken`",
+        "the second of three pages has a `nextPageToken` but no items",
     ),
     playlist(
         "PLquirkTokenLoop",
         P::TokenLoop,
-        "the second page names itself as the next, for ever",
+        "the `nextPageToken` of the second page is its own token: an endless loop",
     ),
     // Playlists: access.
     playlist(
         "PLquirkPrivate",
         P::Private,
-        "private: 403 `playlistItemsNotAccessible`; `playlists.list` answers with no items",
+        "private: 403 `playlistItemsNotAccessible`; `playlists.list` returns no items",
     ),
     playlist(
         "PLquirkUnknown",
         P::Unknown,
-        "unknown: 404 `playlistNotFound`; `playlists.list` answers with no items",
+        "unknown: 404 `playlistNotFound`; `playlists.list` returns no items",
     ),
     playlist(
         "PLquirkForbidden",
         P::Forbidden("playlistForbidden"),
         "403 `playlistForbidden`, from both methods",
     ),
-    playlist("LLquirkLikes000000000000", P::Private, "somebody's likes: private, too"),
+    playlist(
+        "LLquirkLikes000000000000",
+        P::Private,
+        "the likes of a channel, which are also private",
+    ),
     playlist("WL", P::Forbidden("watchLaterNotAccessible"), "403 `watchLaterNotAccessible`"),
     playlist("HL", P::Forbidden("watchHistoryNotAccessible"), "403 `watchHistoryNotAccessible`"),
     // Playlists: entries.
@@ -280,20 +288,20 @@ const DATA: &[Quirk] = &[
     playlist(
         "PLquirkVanished",
         P::Vanished,
-        "ten entries that look public; `videos.list` knows only the even positions",
+        "ten entries that look public; `videos.list` returns only those at even positions",
     ),
     playlist(
         "PLquirkOtherOwner",
         P::OtherOwner,
-        "every video belongs to another channel than the playlist",
+        "every video belongs to a different channel than the playlist",
     ),
-    playlist("PLquirkBareItems", P::BareItems, "nothing but `kind`, `etag` and `id`"),
+    playlist("PLquirkBareItems", P::BareItems, "only `kind`, `etag` and `id`"),
     playlist(
         "PLquirkNoOwner",
         P::NoOwner,
         "entries of 2019: no `videoOwnerChannelTitle`, no `videoOwnerChannelId`",
     ),
-    playlist("PLquirkNoVideoDate", P::NoVideoDate, "entries of 2015: nor a `videoPublishedAt`"),
+    playlist("PLquirkNoVideoDate", P::NoVideoDate, "entries of 2015: also no `videoPublishedAt`"),
     playlist(
         "PLquirkFractions",
         P::Fractions,
@@ -308,7 +316,7 @@ const DATA: &[Quirk] = &[
     playlist(
         "PLquirkMixed",
         P::Mixed,
-        "twelve entries: every other one has captions, the others fail, each for its own reason",
+        "twelve entries: every second one has captions, the others fail for different reasons",
     ),
     // Playlists: themselves.
     playlist(
@@ -321,8 +329,8 @@ const DATA: &[Quirk] = &[
         P::Album,
         "an album: thumbnails medium, standard, maxres, square, no default",
     ),
-    playlist("FLquirkFavourites0000000", P::Favourites, "favourites: an id of another shape"),
-    playlist("PLquirkTags", P::Tags, "`snippet.tags` on a playlist"),
+    playlist("FLquirkFavourites0000000", P::Favourites, "favourites: an id in another format"),
+    playlist("PLquirkTags", P::Tags, "a playlist with `snippet.tags`"),
     playlist(
         "PLquirkUnlisted",
         P::Unlisted,
@@ -330,11 +338,11 @@ const DATA: &[Quirk] = &[
     ),
     // Comments.
     comment("UgquirkManyReplies04AaABAg", T::ManyReplies, "the thread with 250 replies"),
-    comment("UgquirkNewName000004AaABAg", T::Renamed, "the name under which the next comes back"),
+    comment("UgquirkNewName000004AaABAg", T::Renamed, "the new id of the next comment"),
     comment(
         "z13quirkoldname00000000000000000004",
         T::OldName,
-        "a comment id from before 2016: comes back as `UgquirkNewName000004AaABAg`",
+        "a comment id from before 2016: the answer has the id `UgquirkNewName000004AaABAg`",
     ),
     comment(
         "UgquirkAboutChannel4AaABAg",
@@ -353,7 +361,7 @@ const DATA: &[Quirk] = &[
     ),
     // Errors, requested as a video.
     error("errQuota403", "quotaExceeded", "403 `quotaExceeded`, HTML in the message"),
-    error("errDaily403", "dailyLimitExceeded", "403 `dailyLimitExceeded`, the older word for it"),
+    error("errDaily403", "dailyLimitExceeded", "403 `dailyLimitExceeded`, the older reason for it"),
     error("errRate_403", "userRateLimitExceeded", "403 `userRateLimitExceeded`"),
     error("errRate_429", "rateLimitExceeded", "429 `rateLimitExceeded`"),
     error("errKey__400", "API_KEY_INVALID", "400 `badRequest`, `API_KEY_INVALID` in the details"),
@@ -363,7 +371,11 @@ const DATA: &[Quirk] = &[
         "API_KEY_SERVICE_BLOCKED",
         "403 `forbidden`, `API_KEY_SERVICE_BLOCKED` in the details",
     ),
-    error("errNoApi403", "accessNotConfigured", "403 `accessNotConfigured`, details of two shapes"),
+    error(
+        "errNoApi403",
+        "accessNotConfigured",
+        "403 `accessNotConfigured`, details in two formats",
+    ),
     error("errCore_403", "SERVICE_UNAVAILABLE", "403 `SERVICE_UNAVAILABLE`"),
     error("errSubsc403", "subscriptionForbidden", "403 `subscriptionForbidden`"),
     error("errAuth_401", "authError", "401 `authError`"),

@@ -1,4 +1,4 @@
-//! The clock of the simulator, and what changes with it.
+//! The clock of the simulator, and scheduled changes.
 
 use super::Simulator;
 use crate::platform::clock;

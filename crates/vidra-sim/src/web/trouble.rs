@@ -17,7 +17,7 @@ const SORRY: &str =
     "https://www.google.com/sorry/index?continue=https://www.youtube.com/youtubei/v1/player";
 const HUGE: u64 = 200_000_000;
 
-/// The broken answer in place of the `right` one.
+/// The broken answer instead of the correct one, `right`.
 pub(super) async fn apply(
     trouble: Trouble,
     platform: &Platform,

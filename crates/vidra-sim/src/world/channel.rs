@@ -94,7 +94,7 @@ impl World {
         self.channels().chain(viewer).chain(of_crowd).find(is_it)
     }
 
-    /// The channel with that name from before handles.
+    /// The channel with that username, which predates handles.
     pub(crate) fn channel_by_username(&self, name: &str) -> Option<Channel> {
         self.channels().find(|c| c.username.is_some_and(|u| u.eq_ignore_ascii_case(name)))
     }

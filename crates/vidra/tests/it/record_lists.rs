@@ -12,7 +12,7 @@ use crate::sim::{builder, client};
 
 /// The id of `@fermata`, which has 57 playlists.
 const FERMATA: &str = "UCB-2_pXPtFYDifLXZF-S8PA";
-/// 120 playlists announced, 65 delivered: pages of 45, 0 and 20.
+/// 120 playlists reported, 65 returned: pages of 45, 0 and 20.
 const SHORT_PAGES: &str = "UCquirkListPages00000000";
 
 fn channel(id: &str) -> ChannelRef {

@@ -18,7 +18,7 @@ const LENGTH: u32 = 200;
 const CHANNELS: u32 = 20;
 /// The number of videos of each channel that can be in a chart of a category.
 const EACH: u32 = 24;
-/// A category that has videos and no chart, which the platform has too.
+/// A category that has videos but no chart, as on the platform.
 const WITHOUT_CHART: &str = "19";
 
 pub(super) fn list(world: &World, query: &Query, wanted: &Wanted<'_>) -> Result<Answer, ApiError> {

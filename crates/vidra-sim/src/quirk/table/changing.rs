@@ -24,6 +24,6 @@ pub(super) const CHANGING: &[Quirk] = &[
     changing("liveEnds40m", Course { published: -20 * MINUTE, ended: Some(40 * MINUTE), ..RECENT }, "live since 20 minutes before the start; ends after 40 minutes, and has captions then"),
     changing("liveEndCapt", Course { published: -20 * MINUTE, ended: Some(40 * MINUTE), captions: Some(3 * HOUR), ..RECENT }, "the same broadcast; its captions appear 3 hours after the start"),
     changing("soonDeleted", Course { deleted: Some(DAY), ..RECENT }, "deleted a day after the start"),
-    changing("soonPrivate", Course { private: Some(DAY), ..RECENT }, "private from a day after the start on"),
+    changing("soonPrivate", Course { private: Some(DAY), ..RECENT }, "becomes private a day after the start"),
     playlist("PLquirkChanging", P::EveryChanging, "all videos from `laterCapt5h` to `soonPrivate`"),
 ];

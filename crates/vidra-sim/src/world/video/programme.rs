@@ -1,4 +1,4 @@
-//! What the channels with a programme show. All other channels show a mixture.
+//! The videos of channels with a programme. All other channels have a mixture.
 
 use super::Video;
 use crate::quirk::{Case, QUIRKS, VideoQuirk};
