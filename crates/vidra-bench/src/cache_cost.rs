@@ -99,24 +99,24 @@ impl Caller {
     }
 }
 
-/// The resident memory of a cached video beyond keys and bodies, as a fetched record and as a rendered
-/// response; and whether the size limit holds.
+/// Measures the resident memory of a cached video beyond keys and bodies, as a fetched record and as a rendered
+/// response, and the memory over the size limit.
 fn memory(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report) -> io::Result<()> {
     let (first, rest) = ids.split_at(2_000);
     let (mut beyond, mut over) = (vec![], vec![]);
     for _ in 0..runs {
         let service = with_cache_size(upstream, "256MB")?;
-        // The memory of a warm service, whatever its cache size.
+        // Excludes the memory of a warm service, which does not depend on the cache size.
         fetch(&service, first)?;
         let before = service.memory_mb()?;
         fetch(&service, rest)?;
         let bytes = cached_bytes(&service, rest)?;
         let growth = (service.memory_mb()? - before) * MB;
-        // A fetched record and a rendered response each.
+        // Each video has a fetched record and a rendered response.
         let entries = 2 * rest.len();
         beyond.push((growth - bytes as f64) / entries as f64);
 
-        // Far less than all videos need, and almost no cache.
+        // A cache that is too small for all videos, and almost no cache.
         let [some, none] = ["20MB", "100KB"].map(|limit| {
             let service = with_cache_size(upstream, limit)?;
             fetch(&service, ids)?;

@@ -115,7 +115,7 @@ fn startup((data, web): (&str, &str), runs: usize, report: &mut Report) -> io::R
     Ok(())
 }
 
-/// A whole playlist over an upstream with latency. Pages are sequential, so the goal is the time of the
+/// A whole playlist from an upstream with latency. Pages are sequential, so the goal is the time of the
 /// pages, of the last details, and of the playlist's own data.
 fn playlist(
     sim: &Simulator,
@@ -134,7 +134,7 @@ fn playlist(
         times.push(started.elapsed().as_secs_f64() / bound);
         memory.push(service.peak_memory_mb()?);
         let body: serde_json::Value = serde_json::from_slice(&body)?;
-        expect(status == 200 && body["videoCount"] == ENTRIES, "the playlist is not whole")?;
+        expect(status == 200 && body["videoCount"] == ENTRIES, "the playlist is not complete")?;
         let record = sim.record();
         let calls = [Endpoint::PlaylistItems, Endpoint::Videos, Endpoint::Playlists]
             .map(|endpoint| record.calls_to(endpoint));
@@ -150,7 +150,7 @@ fn playlist(
 
 const TRANSCRIPT_LATENCY: Duration = Duration::from_millis(100);
 
-/// 200 transcripts, sixteen at a time, over a platform with 100 ms per exchange: two exchanges each in
+/// 200 transcripts, sixteen at a time, from a platform with 100 ms per exchange: two exchanges each in
 /// thirteen rounds, after the first page of the playlist.
 fn transcripts(
     sim: &Simulator,

@@ -1,4 +1,4 @@
-//! A crowd of large answers: cached answers beside playlists of 20,000 entries and whole batches of 5,000.
+//! Many large answers: cached answers beside playlists of 20,000 entries and whole batches of 5,000.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ const BATCH: &str = "POST /api/playlist/PLsize5000/transcript HTTP/1.1\r\nhost: 
                      connection: close\r\ncontent-type: application/json\r\ncontent-length: 19\r\n\r\n\
                      {\"concurrency\": 20}";
 
-/// The requests of the crowd, and how many callers repeat each.
+/// The requests for large answers, and the number of callers that repeat each.
 const CROWD: [(&str, usize); 2] = [(PLAYLIST, 6), (BATCH, 8)];
 
 pub(crate) fn measure(upstream: &Upstream, seconds: f64, report: &mut Report) -> io::Result<()> {
@@ -52,7 +52,7 @@ pub(crate) fn measure(upstream: &Upstream, seconds: f64, report: &mut Report) ->
         let times = result.times("0 200");
         (times.count, times.p50, times.p99, result.count(|kind| kind != "0 200") + result.broken)
     });
-    expect(alone.3 == 0, "a cached answer failed without the crowd")?;
+    expect(alone.3 == 0, "a cached answer failed without the large ones")?;
     let name =
         format!("{} cached answers beside 6 playlists of 20,000 and 8 batches of 5,000", beside.0);
     report.row(&format!("{name}: p99"), "< 50 ms", &[beside.2], "ms");

@@ -44,7 +44,7 @@ const CASES: [Case; 2] = [
 
 pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Result<()> {
     if !has_two_cores() {
-        report.word("answers from the cache", "", "skipped: it takes two cores");
+        report.word("answers from the cache", "", "skipped: it needs two cores");
         return Ok(());
     }
     let folder = std::env::temp_dir().join(format!("vidra-bench-hot-{}", std::process::id()));
@@ -101,7 +101,7 @@ fn compare(
         }
     }
 
-    let [own, known, logging, floor, others @ ..] = &results[..] else {
+    let [own, not_modified, logging, floor, others @ ..] = &results[..] else {
         unreachable!("four at least")
     };
     report.row(&format!("{name}, {length} bytes: CPU a request"), "", own, "µs");
@@ -118,8 +118,8 @@ fn compare(
             report.word("the same: speed over nginx", over_nginx, why);
         }
     }
-    report.row("the same as a 304: CPU a request", "", known, "µs");
-    report.row("the same: speed over the 200", "> 1", &ratios(own, known), "");
+    report.row("the same as a 304: CPU a request", "", not_modified, "µs");
+    report.row("the same: speed over the 200", "> 1", &ratios(own, not_modified), "");
     Ok(())
 }
 

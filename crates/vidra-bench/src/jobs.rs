@@ -38,7 +38,7 @@ pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> 
     outcome
 }
 
-/// A job over a playlist of 20,000: its rate, and its memory beyond that of an idle service.
+/// A job for a playlist of 20,000: its rate, and its memory beyond that of an idle service.
 fn whole_job(upstream: &Upstream, report: &mut Report) -> io::Result<()> {
     let service = upstream.service(&Setup { is_quiet: true, flags: &FLAGS, core: None })?;
     service.get("/api/transcript/txOneCue___")?;
@@ -86,7 +86,7 @@ fn cached_answers_beside_a_job(
 }
 
 fn start(service: &Service, playlist: &str, concurrency: usize) -> io::Result<Value> {
-    // An id of 11 characters alone would be that of a video.
+    // A link, because a bare id of 11 characters would be a video id.
     let link = format!("https://www.youtube.com/playlist?list={playlist}");
     let body = json!({"sources": [link], "concurrency": concurrency, "refresh": true});
     let (status, job) = service.post("/api/jobs", &body.to_string())?;

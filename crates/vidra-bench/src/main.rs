@@ -1,5 +1,5 @@
-//! Measures the `vidra` binary as a separate process, over the simulator on loopback. `scripts/bench`
-//! builds both and runs it; `bench-results` stores the results by date.
+//! Measures the `vidra` binary as a separate process with the simulator on loopback. `scripts/bench`
+//! builds both and runs this program. The results are in `bench-results`, by date.
 //!
 //! # Rooms
 //!
@@ -20,7 +20,7 @@
 //! - `open`: an open-loop load generator: requests at a fixed rate
 //! - `load`: a closed-loop load generator: requests over and over
 //! - `nginx`: nginx with a `proxy_cache`, to compare with
-//! - `upstream`: the simulator that services are started over
+//! - `upstream`: the simulator that services use as their platform
 //! - `service`: a `vidra serve` process
 //! - `bare`: a server that returns one answer, to compare with
 //! - `report`: the table of results
@@ -62,11 +62,11 @@ struct Args {
     #[arg(long, value_enum)]
     only: Option<Part>,
 
-    /// How long the overload lasts
+    /// Duration of the overload
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
 
-    /// How long the soak lasts
+    /// Duration of the soak test
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
 

@@ -86,7 +86,7 @@ fn overload(
             (peak, at) = (goodput, connections);
         }
     }
-    let case = "half known, half not, each as soon as the last is answered: most good answers";
+    let case = "half hits, half misses, closed loop: the most successful answers";
     report.word(case, "", &format!("{peak:.0}/s over {at} connections"));
 
     let baseline = [0.15 * peak; 2];
@@ -108,12 +108,12 @@ fn overload(
 
     let name = format!("{CONNECTIONS} connections, {FACTOR} times that for {seconds} s");
     let goodput = over.count(is_good) as f64 / seconds;
-    let case = format!("{name}: good answers over the most");
+    let case = format!("{name}: successful answers over the most");
     report.word(&case, "≥ 0.9", &format!("{:.2} ({goodput:.0}/s)", goodput / peak));
     let busy = over.times("1 busy");
-    let refused = format!("{} turned away, p50 {:.1} ms", busy.count, busy.p50);
+    let refused = format!("{} rejected, p50 {:.1} ms", busy.count, busy.p50);
     report.word(
-        "the same: 503 of those turned away, p99",
+        "the same: time of a 503 for a rejected request, p99",
         "< 10 ms",
         &format!("{:.1} ms ({refused})", busy.p99),
     );
@@ -121,10 +121,10 @@ fn overload(
         results.iter().map(|result| result.count(|kind| !is_good(kind) && !kind.ends_with("busy")));
     report.word("the same: any other answer", "0", &wrong.sum::<usize>().to_string());
     let broken = results.iter().map(|result| result.broken).sum::<usize>();
-    report.word("the same: connections that broke", "0", &broken.to_string());
+    report.word("the same: broken connections", "0", &broken.to_string());
     let unsent = format!("{}", over.unsent);
-    report.word("the same: nobody free to ask within a second", "", &unsent);
-    for (list, name) in ["known", "not known"].into_iter().enumerate() {
+    report.word("the same: not sent, because no connection was free for a second", "", &unsent);
+    for (list, name) in ["hits", "misses"].into_iter().enumerate() {
         let kind = format!("{list} 200");
         let [before, during] = [baseline, over].map(|result| result.times(&kind));
         report.word(
@@ -145,7 +145,7 @@ fn overload(
     let is_normal = |(busy, time): &&(usize, f64)| *busy == 0 && *time <= 2.0 * slowest;
     let odd = after.halves.iter().rposition(|half| !is_normal(&half)).map_or(0, |at| at + 1);
     report.word(
-        "the same: until nobody is turned away and all are as fast as before",
+        "the same: time until no request is rejected and all are as fast as before",
         "≤ 5 s",
         &format!("{:.1} s", odd as f64 / 2.0),
     );
@@ -158,12 +158,12 @@ fn flood(service: &Service, lists: [&[String]; 2], report: &mut Report) -> io::R
     let results = run_phases(service, lists, CONNECTIONS, &phases)?;
     let [alone, beside] = [&results[0], &results[1]].map(|result| result.times("0 200"));
     report.word(
-        "2,000 known answers a second beside 10,000 misses a second: p99 over that alone",
+        "2,000 hits a second beside 10,000 misses a second: p99 over that alone",
         "≤ 1.5",
         &format!("{:.1} ({:.2} ms, {:.2} ms alone)", beside.p99 / alone.p99, beside.p99, alone.p99),
     );
     let errors = results[1].count(|kind| kind.starts_with('0') && !is_good(kind));
-    report.word("the same: errors of known answers", "0", &errors.to_string());
+    report.word("the same: errors of hits", "0", &errors.to_string());
     Ok(())
 }
 

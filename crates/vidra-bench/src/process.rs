@@ -32,7 +32,7 @@ impl Process {
     /// The CPU time used so far in seconds, user and system.
     pub(crate) fn cpu(&self) -> io::Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id()))?;
-        // The name in parentheses may hold anything.
+        // The name in parentheses may contain any character.
         let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
         let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|it| it.parse().ok()).collect();
         match ticks[..] {

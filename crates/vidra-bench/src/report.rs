@@ -24,7 +24,7 @@ impl Report {
     /// A case whose result is not a measured value.
     pub(crate) fn word(&mut self, case: &str, goal: &str, result: &str) {
         let _ = writeln!(self.0, "| {case} | {goal} | {result} |");
-        // A run takes minutes, so its progress is printed.
+        // A run takes minutes, so each case is also printed at once.
         eprintln!("{case}: {result}");
     }
 }

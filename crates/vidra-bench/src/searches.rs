@@ -20,7 +20,7 @@ const CALLERS: usize = 4;
 
 pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Result<()> {
     let Ok(library) = std::env::var(LIBRARY) else {
-        report.word("searches", "", &format!("skipped: {LIBRARY} names no library"));
+        report.word("searches", "", &format!("skipped: {LIBRARY} is not set"));
         return Ok(());
     };
     let database = format!("sqlite:{library}");

@@ -92,7 +92,7 @@ impl Service {
         Ok(answer)
     }
 
-    /// Sends one request in wire format and returns the length of the response, which is not kept.
+    /// Sends one request in wire format, discards the response and returns its length.
     pub(crate) fn send(&self, request: &str) -> io::Result<u64> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.write_all(request.as_bytes())?;

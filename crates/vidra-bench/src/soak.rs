@@ -1,4 +1,4 @@
-//! Soak test: a mixture of requests at a steady rate over a platform of which one call in a hundred fails.
+//! Soak test: a mixture of requests at a steady rate, with a platform on which one call in a hundred fails.
 //! Memory and open files must not grow, and every error must have a cause.
 
 use std::fs;
@@ -55,11 +55,11 @@ pub(crate) fn measure(upstream: &Upstream, minutes: f64, report: &mut Report) ->
         .map(|(kind, times)| format!("{} {}", times.count, &kind[2..]))
         .collect();
     report.word(&format!("{case}: requests"), "", &format!("{all}: {}", kinds.join(", ")));
-    report.word("the same: faults ordered of the platform", "1 % of calls", &faults.to_string());
+    report.word("the same: injected faults", "1 % of calls", &faults.to_string());
     let failed = result.count(|kind| kind.contains(" 5"));
     let unexplained = result.count(|kind| kind.ends_with("500")) + result.broken + result.unsent;
     report.word(
-        "the same: 5xx, which no fault explains; connections that broke; nobody free to ask",
+        "the same: 5xx without an injected fault; broken connections; requests that were not sent",
         "0",
         &format!("{unexplained} ({failed} others of {faults} faults)"),
     );

@@ -43,7 +43,7 @@ impl Upstream<'_> {
         Ok(format!("{}?{}&id=", call.path, rest.join("&")))
     }
 
-    /// Gives the videos behind `path` descriptions of the usual length on the platform.
+    /// Extends the descriptions of the videos behind `path` to the usual length on the platform.
     pub(crate) fn enlarge_videos(&self, path: &str) -> io::Result<()> {
         let service = self.service(&Setup::default())?;
         let call = self.video_call(&service)?;
