@@ -1,6 +1,6 @@
 // The page of collections.
 import assert from "node:assert/strict";
-import { becomes, DEMO, faults, KEY, KEYED, look, text } from "./support.mjs";
+import { DEMO, faults, KEY, KEYED, testPage, text, waitUntilEqual } from "./support.mjs";
 
 const put = async (name, body) => {
   const options = { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
@@ -8,10 +8,10 @@ const put = async (name, body) => {
   assert.ok(answer.ok, await answer.text());
 };
 
-look("a collection shows its coverage, its syncs and its units", {}, async (page) => {
+testPage("a collection shows its coverage, its syncs and its units", {}, async (page) => {
   await put("browser", { sources: ["@crowd007", "PLmissing0000000"], limit: 2 });
   const synced = async () => (await (await fetch(`${DEMO}/api/collections/browser`)).json()).lastSync?.state;
-  await becomes(synced, "completed");
+  await waitUntilEqual(synced, "completed");
   await page.goto(`${DEMO}/collections`);
   const card = page.locator("article", { hasText: "browser" });
   await card.waitFor();
@@ -28,10 +28,10 @@ look("a collection shows its coverage, its syncs and its units", {}, async (page
   assert.deepEqual(await faults(page), []);
 });
 
-look("collections need a key too", { at: "/collections", service: KEYED, allowed: /401/ }, async (page) => {
+testPage("collections need a key too", { at: "/collections", service: KEYED, allowed: /401/ }, async (page) => {
   await page.getByLabel("Key").fill(KEY);
   await page.getByRole("button", { name: "Use it" }).click();
-  await becomes(() => text(page, "main p.quiet").then((it) => it.slice(0, 18)), "There are none yet");
+  await waitUntilEqual(() => text(page, "main p.quiet").then((it) => it.slice(0, 18)), "There are none yet");
   assert.deepEqual(await faults(page), []);
   await page.getByRole("button", { name: "Forget the key" }).click();
   await page.getByLabel("Key").waitFor();

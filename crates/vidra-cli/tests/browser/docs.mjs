@@ -1,6 +1,6 @@
 // The API reference: its examples work unchanged.
 import assert from "node:assert/strict";
-import { asked, becomes, faults, look, text } from "./support.mjs";
+import { faults, fetchJson, testPage, text, waitUntilEqual } from "./support.mjs";
 
 // One operation of each kind: a list, a handle with non-ASCII letters, many parameters, a body, a stream,
 // plain text. `VIDRA_LONG=1` executes them all; Swagger UI takes seconds for each.
@@ -13,22 +13,22 @@ const SOME = [
   "get_metrics",
 ];
 
-look("operations can be executed with their examples", { at: "/docs", timeout: 300_000 }, async (page) => {
-  const { paths } = await asked("/openapi.json");
+testPage("operations can be executed with their examples", { at: "/docs", timeout: 300_000 }, async (page) => {
+  const { paths } = await fetchJson("/openapi.json");
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-  await becomes(() => page.locator(".opblock").count(), operations.length, "all are listed");
+  await waitUntilEqual(() => page.locator(".opblock").count(), operations.length, "all are listed");
   const tried = operations.filter(({ operationId }) => process.env.VIDRA_LONG || SOME.includes(operationId));
   for (const { operationId, tags } of tried) {
     const block = `#operations-${tags[0]}-${operationId}`;
     await page.locator(`${block} .opblock-summary-control`).click();
     await page.locator(`${block} .execute`).click();
     const status = `${block} .live-responses-table tbody .response-col_status`;
-    await becomes(async () => (await text(page, status).catch(() => "")).slice(0, 3), "200", operationId);
+    await waitUntilEqual(async () => (await text(page, status).catch(() => "")).slice(0, 3), "200", operationId);
     await page.locator(`${block} .opblock-summary-control`).click();
   }
 });
 
-look(
+testPage(
   "a call shows the response and its curl command",
   { at: "/docs#/Videos/get_video", allowed: /deep link/ },
   async (page) => {
@@ -36,7 +36,7 @@ look(
     await page.locator(`${block} input`).first().fill("quirkNoLike");
     await page.locator(`${block} .execute`).click();
     const answer = `${block} .live-responses-table tbody`;
-    await becomes(async () => /"id": "quirkNoLike"/.test(await text(page, answer).catch(() => "")), true);
+    await waitUntilEqual(async () => /"id": "quirkNoLike"/.test(await text(page, answer).catch(() => "")), true);
     assert.match(await text(page, answer), /x-quota-cost: \d/);
     assert.match(await text(page, `${block} .curl`), /\/api\/video\/quirkNoLike/);
   },
@@ -45,8 +45,8 @@ look(
 const operations = (page) =>
   page.locator(".opblock").evaluateAll((all) => all.map(({ id }) => id.replace(/^operations-[^-]+-/, "")).sort());
 
-look("users_30 the filter finds operations by path, summary and description", { at: "/docs" }, async (page) => {
-  const { paths } = await asked("/openapi.json");
+testPage("users_30 the filter finds operations by path, summary and description", { at: "/docs" }, async (page) => {
+  const { paths } = await fetchJson("/openapi.json");
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, it]) => ({
       id: it.operationId,
@@ -61,17 +61,17 @@ look("users_30 the filter finds operations by path, summary and description", { 
     const expected = all.filter(({ text }) => words.every((word) => text.includes(word))).map(({ id }) => id);
     assert.ok(expected.length > 0 && expected.length < all.length / 2, phrase);
     await filter.fill(phrase);
-    await becomes(() => operations(page), expected.sort(), phrase);
+    await waitUntilEqual(() => operations(page), expected.sort(), phrase);
     assert.match(await text(page, ".filter [role=status]"), new RegExp(`^${expected.length} operations?$`));
   }
   await filter.fill("no such words");
-  await becomes(() => operations(page), []);
+  await waitUntilEqual(() => operations(page), []);
   await filter.fill("");
-  await becomes(async () => (await operations(page)).length, all.length);
+  await waitUntilEqual(async () => (await operations(page)).length, all.length);
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  look(
+  testPage(
     `users_30 an open operation has no fault that axe finds: ${colorScheme}`,
     { at: "/docs", colorScheme, timeout: 180_000 },
     async (page) => {
@@ -89,7 +89,7 @@ for (const colorScheme of ["light", "dark"]) {
   );
 }
 
-look("users_30 the mark of a required parameter is on one line", { at: "/docs" }, async (page) => {
+testPage("users_30 the mark of a required parameter is on one line", { at: "/docs" }, async (page) => {
   await page.locator("#operations-Videos-get_video .opblock-summary-control").click();
   const name = page.locator("#operations-Videos-get_video .parameter__name.required");
   // One line of text makes one box.
@@ -103,7 +103,7 @@ look("users_30 the mark of a required parameter is on one line", { at: "/docs" }
   assert.ok(height < 32, `${height} px`);
 });
 
-look("users_30 the reference looks like the explorer", { at: "/docs" }, async (page) => {
+testPage("users_30 the reference looks like the explorer", { at: "/docs" }, async (page) => {
   await page.locator(".opblock").first().waitFor();
   const style = (selector, name) => page.locator(selector).first().evaluate((it, name) => getComputedStyle(it)[name], name);
   const body = await style("body", "fontFamily");

@@ -1,12 +1,12 @@
 // A service that requires keys.
 import assert from "node:assert/strict";
-import { becomes, KEY, KEYED, look, saved, text } from "./support.mjs";
+import { KEY, KEYED, saved, testPage, text, waitUntilEqual } from "./support.mjs";
 
-look(
+testPage(
   "a key is requested, used, and never shown",
   { at: "/?id=txManualAsr", service: KEYED, allowed: /401/ },
   async (page, context) => {
-    await becomes(
+    await waitUntilEqual(
       () =>
         page
           .locator(".trouble strong")
@@ -17,14 +17,14 @@ look(
     assert.equal(await text(page, "main h1"), "A key is required");
     await page.getByLabel("Key").fill("vk_schlüssel…");
     await page.getByRole("button", { name: "Use it" }).click();
-    await becomes(
+    await waitUntilEqual(
       () => text(page, ".trouble .wrong"),
       "A key has only ASCII letters, digits and symbols, without spaces. Copy it again.",
     );
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.getByLabel("Key").fill("vk_wrong");
     await page.getByRole("button", { name: "Use it" }).click();
-    await becomes(
+    await waitUntilEqual(
       () =>
         page
           .locator(".trouble strong")
@@ -42,7 +42,7 @@ look(
       route.fulfill({ status: 401, json: { error: { code: 401, message: "The key is not valid", details: [] } } }),
     );
     await page.getByRole("link", { name: "VTT" }).click();
-    await becomes(
+    await waitUntilEqual(
       () => page.locator(".transcript .lines ~ .trouble strong").innerText(),
       "The key is not valid.",
       "beside the buttons",
@@ -62,14 +62,14 @@ look(
   },
 );
 
-look("the API reference accepts a key", { at: "/docs", service: KEYED, allowed: /401/ }, async (page) => {
+testPage("the API reference accepts a key", { at: "/docs", service: KEYED, allowed: /401/ }, async (page) => {
   await page.getByRole("button", { name: "Authorize" }).click();
   await page.locator("#auth-bearer-value").fill(KEY);
   await page.locator(".auth-btn-wrapper .authorize").last().click();
   await page.locator(".auth-btn-wrapper .btn-done").last().click();
   await page.locator("#operations-Service-get_quota .opblock-summary-control").click();
   await page.locator("#operations-Service-get_quota .execute").click();
-  await becomes(
+  await waitUntilEqual(
     () =>
       text(page, "#operations-Service-get_quota .live-responses-table tbody .response-col_status").catch(
         () => "",

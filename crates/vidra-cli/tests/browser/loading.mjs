@@ -1,6 +1,6 @@
 // How a page loads: what moves, and how many round trips it takes.
 import assert from "node:assert/strict";
-import { becomes, look, text } from "./support.mjs";
+import { testPage, text, waitUntilEqual } from "./support.mjs";
 
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
@@ -19,7 +19,7 @@ const observeShifts = (page) =>
 
 for (const [name, viewport] of Object.entries({ DESKTOP, PHONE })) {
   for (const at of PAGES) {
-    look(
+    testPage(
       `users_27 nothing moves while the page loads: ${at} ${name}`,
       {
         at,
@@ -38,7 +38,7 @@ for (const [name, viewport] of Object.entries({ DESKTOP, PHONE })) {
       },
       async (page) => {
         await page.locator(at === "/docs" ? ".opblock" : "h1:visible").first().waitFor();
-        await becomes(() => page.locator(".loading").count(), 0);
+        await waitUntilEqual(() => page.locator(".loading").count(), 0);
         await page.waitForTimeout(300);
         const shifts = await page.evaluate(() => window.shifts);
         const sum = shifts.reduce((total, { value }) => total + value, 0);
@@ -49,8 +49,8 @@ for (const [name, viewport] of Object.entries({ DESKTOP, PHONE })) {
 }
 
 /**
- * Loads a page over a network that answers in rounds: the requests that are known are answered together, and what
- * they lead to in the next round. Returns the number of rounds until `isDone`.
+ * Loads a page over a simulated network with rounds: it answers all pending requests together, and their follow-up
+ * requests in the next round. Returns the number of rounds until `isDone`.
  */
 async function rounds(page, at, isDone) {
   let waiting = [];
@@ -58,10 +58,10 @@ async function rounds(page, at, isDone) {
   const opened = page.goto(at, { waitUntil: "commit" });
   for (let round = 0; round < 12; round += 1) {
     if (round > 0 && (await isDone())) return round;
-    await becomes(() => waiting.length > 0, true);
+    await waitUntilEqual(() => waiting.length > 0, true);
     // No further request follows without an answer.
-    for (let known = -1; known < waiting.length; ) {
-      known = waiting.length;
+    for (let count = -1; count < waiting.length; ) {
+      count = waiting.length;
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     const answered = waiting;
@@ -83,23 +83,23 @@ for (const [at, selector, expected] of [
   // The service parses the link first.
   ["/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20", ".lines li", 4],
 ]) {
-  look(`users_27 the data of a page takes ${expected} round trips: ${at} ${selector}`, {}, async (page) => {
+  testPage(`users_27 the data of a page takes ${expected} round trips: ${at} ${selector}`, {}, async (page) => {
     const service = process.env.DEMO;
     const isShown = async () => (await page.locator(selector).count()) > 0;
     assert.equal(await rounds(page, service + at, isShown), expected);
   });
 }
 
-look("users_27 the first paint needs no module", {}, async (page) => {
+testPage("users_27 the first paint needs no module", {}, async (page) => {
   const isPainted = () =>
     page.evaluate(() => performance.getEntriesByType("paint").some(({ name }) => name === "first-contentful-paint"));
   await page.route(/\/web\/(?!theme).*\.js/, () => {});
   await page.goto(`${process.env.DEMO}/?id=PLsize50`, { waitUntil: "commit" });
-  await becomes(isPainted, true);
+  await waitUntilEqual(isPainted, true);
   assert.ok(await page.locator(".placeholder").isVisible());
 });
 
-look(
+testPage(
   "users_27 comments follow the video, beside a long transcript",
   {
     at: "/?id=_RNzP9gya20",
@@ -109,7 +109,7 @@ look(
   },
   async (page) => {
     await page.locator(".lines li").first().waitFor();
-    await becomes(async () => /There are no comments/.test(await text(page, ".comments")), true);
+    await waitUntilEqual(async () => /There are no comments/.test(await text(page, ".comments")), true);
     const box = (selector) => page.locator(selector).first().boundingBox();
     const [about, comments] = [await box(".about"), await box(".comments")];
     assert.equal(Math.round(comments.y - (about.y + about.height)), 24);
@@ -117,7 +117,7 @@ look(
 );
 
 for (const at of ["/?id=PLsize50", "/docs"]) {
-  look(`users_27 the header is aligned with the content: ${at}`, { at, viewport: { width: 1500, height: 900 } }, async (page) => {
+  testPage(`users_27 the header is aligned with the content: ${at}`, { at, viewport: { width: 1500, height: 900 } }, async (page) => {
     const left = (selector) => page.locator(selector).first().boundingBox().then(({ x }) => Math.round(x));
     const content = at === "/docs" ? ".opblock" : ".headline";
     await page.locator(content).first().waitFor();
@@ -126,7 +126,7 @@ for (const at of ["/?id=PLsize50", "/docs"]) {
   });
 }
 
-look("users_27 the header of the table stays in view", { at: "/?id=PLsize200", viewport: DESKTOP }, async (page) => {
+testPage("users_27 the header of the table stays in view", { at: "/?id=PLsize200", viewport: DESKTOP }, async (page) => {
   await page.locator("tbody tr").nth(80).scrollIntoViewIfNeeded();
   const header = await page.locator("thead th").first().boundingBox();
   const bar = await page.locator(".top").boundingBox();

@@ -1,13 +1,13 @@
 // Colours, layout and accessibility.
 import assert from "node:assert/strict";
-import { asked, becomes, faults, look, text } from "./support.mjs";
+import { faults, fetchJson, testPage, text, waitUntilEqual } from "./support.mjs";
 
 const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const DARK = "rgb(18, 21, 23)";
 const LIGHT = "rgb(246, 245, 241)";
 
 for (const at of ["/", "/docs"]) {
-  look(
+  testPage(
     `the colour scheme follows the system and the button: ${at}`,
     { at, colorScheme: "dark" },
     async (page) => {
@@ -15,13 +15,13 @@ for (const at of ["/", "/docs"]) {
       const button = page.getByRole("button", { name: "Dark colours" });
       assert.equal(await button.getAttribute("aria-pressed"), "true");
       await button.click();
-      await becomes(() => ground(page), LIGHT);
+      await waitUntilEqual(() => ground(page), LIGHT);
       await page.reload();
-      await becomes(() => ground(page), LIGHT, "remembered");
+      await waitUntilEqual(() => ground(page), LIGHT, "remembered");
       assert.equal(await button.getAttribute("aria-pressed"), "false");
       await page.emulateMedia({ colorScheme: "light" });
       await button.click();
-      await becomes(() => ground(page), DARK);
+      await waitUntilEqual(() => ground(page), DARK);
     },
   );
 }
@@ -30,14 +30,14 @@ const PAGES = ["/", "/?id=quirkHtmlCm", "/?id=PLsize50", "/?id=%40fermata", "/?i
 const PHONE = { width: 360, height: 740 };
 
 for (const at of PAGES) {
-  look(
+  testPage(
     `the page fits a phone and axe finds no violation: ${at}`,
     { at, viewport: PHONE, colorScheme: "light", allowed: /404/ },
     async (page) => {
       await settled(page);
       if (at.includes("PLsize")) {
         await page.getByRole("button", { name: "Fetch all transcripts" }).click();
-        await becomes(async () => (await text(page, ".outcome").catch(() => "")).startsWith("Done"), true);
+        await waitUntilEqual(async () => (await text(page, ".outcome").catch(() => "")).startsWith("Done"), true);
       }
       for (const summary of await page.locator(".trail summary").all()) await summary.click();
       const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
@@ -45,13 +45,13 @@ for (const at of PAGES) {
       assert.deepEqual(await faults(page), []);
       await page.setViewportSize({ width: 1280, height: 900 });
       await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
-      await becomes(() => ground(page), DARK);
+      await waitUntilEqual(() => ground(page), DARK);
       assert.deepEqual(await faults(page), []);
     },
   );
 }
 
-look("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
+testPage("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
   await settled(page);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the results");
@@ -76,9 +76,9 @@ look("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (
     if (reached.has("Sort by views")) break;
   }
   assert.ok(reached.has("title") && reached.has("minMinutes"), [...reached].join(", "));
-  const { videos } = await asked("/api/playlist/PLsize50/query", { sort: { field: "views", order: "desc" } });
+  const { videos } = await fetchJson("/api/playlist/PLsize50/query", { sort: { field: "views", order: "desc" } });
   await page.keyboard.press("Enter");
-  await becomes(() => page.locator("tbody th").first().innerText(), videos[0].title);
+  await waitUntilEqual(() => page.locator("tbody th").first().innerText(), videos[0].title);
   assert.equal(
     await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
     "Sort by views",
@@ -89,5 +89,5 @@ look("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (
 /** Waits until all requests of the page have finished. */
 async function settled(page) {
   await page.locator("h1:visible").first().waitFor();
-  await becomes(() => page.locator(".loading").count(), 0);
+  await waitUntilEqual(() => page.locator(".loading").count(), 0);
 }

@@ -1,4 +1,4 @@
-//! The pages in a real Chromium, over the demo world. The checks are written for Node, beside this file;
+//! Tests the pages in a real Chromium with demo data. The checks are the Node scripts beside this file;
 //! this file starts the services that they need. The test needs a browser, so it is skipped unless
 //! `VIDRA_REQUIRE_PEERS` is set, as in `scripts/test`.
 
@@ -26,7 +26,7 @@ fn browser_checks_pass() {
     let printed =
         vidra(keyed).args(["keys", "add", "alice", "--caller-keys-file", "keys.json"]).output();
     let key = String::from_utf8(printed.unwrap().stdout).unwrap();
-    // The demo has no state folder, and so no library of its own.
+    // The demo has no state folder, and so no library by default.
     let library = ("VIDRA_DATABASE", "sqlite:library.db");
     let demo = Service::start(vidra(demo).envs([("VIDRA_DEMO", "true"), library]));
     // A pace at which a batch pauses, so that a test can stop it midway.

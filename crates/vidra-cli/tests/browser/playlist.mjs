@@ -1,25 +1,25 @@
 // A playlist: its table uses the query of the service.
 import assert from "node:assert/strict";
-import { asked, becomes, look, text } from "./support.mjs";
+import { fetchJson, testPage, text, waitUntilEqual } from "./support.mjs";
 
 const titles = (page) => page.locator("tbody th").allInnerTexts();
 const status = (page) => text(page, ".videos [role=status]");
 const sortOf = (page, name) => page.locator("thead th", { hasText: name }).getAttribute("aria-sort");
 
-look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" }, async (page) => {
+testPage("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" }, async (page) => {
   const query = (body) =>
-    asked("/api/playlist/PLsize500/query", body).then(({ videos }) => videos.map(({ title }) => title));
-  await becomes(() => page.locator("tbody tr").count(), 100);
-  await becomes(() => status(page), "500 of 500 videos, 12 d 7 h");
+    fetchJson("/api/playlist/PLsize500/query", body).then(({ videos }) => videos.map(({ title }) => title));
+  await waitUntilEqual(() => page.locator("tbody tr").count(), 100);
+  await waitUntilEqual(() => status(page), "500 of 500 videos, 12 d 7 h");
   await page.getByRole("button", { name: "Show 100 more" }).click();
-  await becomes(() => page.locator("tbody tr").count(), 200);
+  await waitUntilEqual(() => page.locator("tbody tr").count(), 200);
 
   await page.getByRole("button", { name: "Sort by views" }).click();
   const most = await query({ sort: { field: "views", order: "desc" } });
-  await becomes(() => titles(page), most.slice(0, 100));
+  await waitUntilEqual(() => titles(page), most.slice(0, 100));
   assert.deepEqual([await sortOf(page, "Views"), await sortOf(page, "#")], ["descending", "none"]);
   await page.getByRole("button", { name: "Sort by views" }).click();
-  await becomes(() => titles(page), (await query({ sort: { field: "views", order: "asc" } })).slice(0, 100));
+  await waitUntilEqual(() => titles(page), (await query({ sort: { field: "views", order: "asc" } })).slice(0, 100));
   assert.equal(await sortOf(page, "Views"), "ascending");
 
   await page.getByLabel("Minutes, at least").fill("20.5");
@@ -28,41 +28,41 @@ look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" 
     filter: { duration: { min: 1230 }, likes: { min: 1000 } },
     sort: { field: "views", order: "asc" },
   };
-  const kept = await query(body);
-  assert.ok(kept.length > 3 && kept.length < 100);
-  await becomes(() => titles(page), kept);
-  const word = kept[0].split(" ")[0];
+  const matching = await query(body);
+  assert.ok(matching.length > 3 && matching.length < 100);
+  await waitUntilEqual(() => titles(page), matching);
+  const word = matching[0].split(" ")[0];
   await page.getByLabel("Title contains").fill(word.toUpperCase());
-  const named = kept.filter((title) => title.toLowerCase().includes(word.toLowerCase()));
-  await becomes(() => titles(page), named);
+  const named = matching.filter((title) => title.toLowerCase().includes(word.toLowerCase()));
+  await waitUntilEqual(() => titles(page), named);
   assert.match(await status(page), new RegExp(`^${named.length} of 500 videos, `));
 
   await page.reload();
-  await becomes(() => titles(page), named, "the URL stores the filter");
+  await waitUntilEqual(() => titles(page), named, "the URL stores the filter");
   assert.equal(await page.getByLabel("Minutes, at least").inputValue(), "20.5");
   await page.getByRole("button", { name: "Sort by position" }).click();
-  await becomes(() => sortOf(page, "#"), "ascending");
+  await waitUntilEqual(() => sortOf(page, "#"), "ascending");
 });
 
-look(
+testPage(
   "contradictory bounds show an error",
   { at: "/?id=PLsize50&minMinutes=5&maxMinutes=1", allowed: /400/ },
   async (page) => {
-    await becomes(async () => /duration/.test(await text(page, ".videos .trouble")), true);
+    await waitUntilEqual(async () => /duration/.test(await text(page, ".videos .trouble")), true);
     await page.getByLabel("Minutes, at most").fill("50");
-    await becomes(() => page.locator(".videos .trouble").count(), 0);
+    await waitUntilEqual(() => page.locator(".videos .trouble").count(), 0);
   },
 );
 
-look(
+testPage(
   "plots are drawn, have text alternatives, and show the value under the pointer",
   { at: "/?id=PLsize500" },
   async (page) => {
-    await becomes(() => page.locator(".plot canvas").count(), 4);
-    const told = await page
+    await waitUntilEqual(() => page.locator(".plot canvas").count(), 4);
+    const labels = await page
       .locator(".plot [role=img]")
       .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
-    assert.deepEqual(told, [
+    assert.deepEqual(labels, [
       "Length by position: from 0:12 to 8:32:22",
       "Views by position: from 1.4K to 35M",
       "Distribution of lengths: half are shorter than 12:25",
@@ -76,16 +76,16 @@ look(
       assert.ok(inks > 5, "something is drawn");
     }
     await page.locator(".plot .u-over").last().hover();
-    await becomes(() => text(page, ".plot:last-child .under"), "2026-03: 120 videos");
+    await waitUntilEqual(() => text(page, ".plot:last-child .under"), "2026-03: 120 videos");
   },
 );
 
-look("an empty playlist shows a notice", { at: "/?id=PLquirkEmpty" }, async (page) => {
-  await becomes(() => text(page, ".playlist > .notice"), "This playlist has no available videos.");
+testPage("an empty playlist shows a notice", { at: "/?id=PLquirkEmpty" }, async (page) => {
+  await waitUntilEqual(() => text(page, ".playlist > .notice"), "This playlist has no available videos.");
 });
 
-look("unavailable entries are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {
-  await becomes(
+testPage("unavailable entries are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {
+  await waitUntilEqual(
     () =>
       page
         .locator(".headline")
@@ -95,20 +95,20 @@ look("unavailable entries are counted", { at: "/?id=PLquirkUnavailable" }, async
   );
 });
 
-look("a duplicate video has both its positions", { at: "/?id=PLquirkDuplicates" }, async (page) => {
+testPage("a duplicate video has both its positions", { at: "/?id=PLquirkDuplicates" }, async (page) => {
   const positions = async () => (await page.locator("tbody td:first-child").allInnerTexts()).map(Number);
   const all = Array.from({ length: 60 }, (_, at) => at + 1);
-  await becomes(positions, all);
+  await waitUntilEqual(positions, all);
   await page.getByRole("button", { name: "Sort by views" }).click();
-  await becomes(() => sortOf(page, "Views"), "descending");
-  await becomes(async () => (await positions()).join() !== all.join(), true);
+  await waitUntilEqual(() => sortOf(page, "Views"), "descending");
+  await waitUntilEqual(async () => (await positions()).join() !== all.join(), true);
   assert.deepEqual(
     (await positions()).sort((one, other) => one - other),
     all,
   );
 });
 
-look("leaving the page cancels a pending query", { at: "/?id=PLsize50" }, async (page) => {
+testPage("leaving the page cancels a pending query", { at: "/?id=PLsize50" }, async (page) => {
   await page.locator("tbody tr").first().waitFor();
   await page.getByLabel("Views, at least").fill("10");
   await page.getByRole("link", { name: "vidra, start page" }).click();
@@ -117,8 +117,8 @@ look("leaving the page cancels a pending query", { at: "/?id=PLsize50" }, async 
   assert.equal(await page.locator(".trail").count(), 0);
 });
 
-look("users_27 the table is sorted by title and by date", { at: "/?id=PLsize200" }, async (page) => {
-  const { videos } = await asked("/api/playlist/PLsize200");
+testPage("users_27 the table is sorted by title and by date", { at: "/?id=PLsize200" }, async (page) => {
+  const { videos } = await fetchJson("/api/playlist/PLsize200");
   const order = (compare) => videos.toSorted(compare).map(({ title }) => title).slice(0, 100);
   const byTitle = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const up = (one, other) => byTitle.compare(one.title, other.title);
@@ -132,12 +132,12 @@ look("users_27 the table is sorted by title and by date", { at: "/?id=PLsize200"
     ["Sort by published", "Published", "ascending", old],
   ]) {
     await page.getByRole("button", { name: button }).click();
-    await becomes(() => titles(page), order(compare), sort);
+    await waitUntilEqual(() => titles(page), order(compare), sort);
     assert.equal(await sortOf(page, name), sort);
   }
   assert.deepEqual(requests, [], "the page has all that it needs");
   await page.reload();
-  await becomes(() => titles(page), order(old), "the URL stores the order");
+  await waitUntilEqual(() => titles(page), order(old), "the URL stores the order");
   await page.getByRole("button", { name: "Sort by published" }).click();
-  await becomes(() => titles(page), videos.slice(0, 100).map(({ title }) => title));
+  await waitUntilEqual(() => titles(page), videos.slice(0, 100).map(({ title }) => title));
 });

@@ -1,4 +1,4 @@
-// A browser, and pages whose errors fail the test.
+// Test helpers: a browser, and pages whose errors fail the test.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,10 +8,10 @@ import { pathToFileURL } from "node:url";
 export const require = createRequire(pathToFileURL(`${process.env.PEERS}/`));
 const { chromium } = require("playwright-core");
 
-/** Services over the demo world: the default, one with a slow pace, and one that requires a key. */
+/** Services with demo data: the default, one with a slow pace, and one that requires a key. */
 export const { DEMO, PACED, KEYED, KEY } = process.env;
 
-// Debian's sandbox needs privileges that containers seldom have; only our own pages are opened.
+// Debian's sandbox needs privileges that containers seldom have. The tests open only pages of the service.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: ["--no-sandbox"],
@@ -21,11 +21,11 @@ after(() => browser.close());
 /**
  * A test with its own page, opened at `at`. It fails if the page throws, logs an error or a warning, violates
  * its policy, or sends a request to another origin than its service. `allowed` matches permitted log messages,
- * `played` matches origins that the test simulates, and `prepare` sets the page up before it is opened.
+ * `simulated` matches origins that the test simulates, and `prepare` sets up the page before it is opened.
  */
-export function look(
+export function testPage(
   name,
-  { at, service = DEMO, allowed = null, played = /^$/, prepare, timeout = 180_000, ...options },
+  { at, service = DEMO, allowed = null, simulated = /^$/, prepare, timeout = 180_000, ...options },
   check,
 ) {
   test(name, { timeout }, async () => {
@@ -33,22 +33,22 @@ export function look(
     context.setDefaultTimeout(45_000);
     try {
       const page = await context.newPage();
-      const complaints = [];
-      page.on("pageerror", (error) => complaints.push(`threw ${error.message}`));
+      const problems = [];
+      page.on("pageerror", (error) => problems.push(`threw ${error.message}`));
       page.on("console", (message) => {
         const isBad = ["error", "warning"].includes(message.type());
-        if (isBad && !allowed?.test(message.text())) complaints.push(message.text());
+        if (isBad && !allowed?.test(message.text())) problems.push(message.text());
       });
       // Observed, not intercepted: interception disables the cache of a page.
       page.on("request", (request) => {
         const { origin, protocol } = new URL(request.url());
-        if (origin !== service && protocol !== "blob:" && !played.test(origin))
-          complaints.push(`requested ${request.url()}`);
+        if (origin !== service && protocol !== "blob:" && !simulated.test(origin))
+          problems.push(`requested ${request.url()}`);
       });
       await prepare?.(page);
       if (at) await page.goto(service + at);
       await check(page, context);
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(problems, []);
     } finally {
       await context.close();
     }
@@ -56,7 +56,7 @@ export function look(
 }
 
 /** Waits until `read` returns the expected value; fails with the last value. */
-export async function becomes(read, expected, what = "") {
+export async function waitUntilEqual(read, expected, what = "") {
   const end = Date.now() + 45_000;
   for (;;) {
     const got = await read();
@@ -71,8 +71,8 @@ export async function becomes(read, expected, what = "") {
 
 export const text = async (page, selector) => (await page.textContent(selector)).replace(/\s+/g, " ").trim();
 
-/** The answer of the service. */
-export async function asked(path, body) {
+/** The JSON of an answer of the service: to a GET request, or to a POST request if there is a body. */
+export async function fetchJson(path, body) {
   const headers = { "content-type": "application/json" };
   const answer = await fetch(
     DEMO + path,

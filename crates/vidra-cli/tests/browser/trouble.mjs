@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { becomes, look, text } from "./support.mjs";
+import { testPage, text, waitUntilEqual } from "./support.mjs";
 
 for (const [id, sentence] of [
   [
@@ -22,11 +22,11 @@ for (const [id, sentence] of [
     "Playlist is not accessible: PLquirkPrivate. Its owner does not show it to the public: it may be private. Try another one.",
   ],
 ]) {
-  look(
+  testPage(
     `an error is shown as a sentence: ${id}`,
     { at: `/?id=${encodeURIComponent(id)}`, allowed: /40[0-9]/ },
     async (page) => {
-      await becomes(
+      await waitUntilEqual(
         () =>
           page
             .locator(".trouble p")
@@ -40,7 +40,7 @@ for (const [id, sentence] of [
   );
 }
 
-look(
+testPage(
   "an unreachable service shows an error and can be retried",
   {
     at: "/",
@@ -51,7 +51,7 @@ look(
     await page.route("**/api/**", gone);
     await page.fill("#id", "fda4eREcaTQ");
     await page.keyboard.press("Enter");
-    await becomes(
+    await waitUntilEqual(
       async () =>
         (await text(page, ".trouble").catch(() => "")).startsWith(
           "The service does not answer. Check that it is running at http://127.0.0.1",
@@ -61,13 +61,13 @@ look(
     assert.equal(await text(page, "main h1"), "No answer");
     await page.unroute("**/api/**", gone);
     await page.getByRole("button", { name: "Try again" }).click();
-    await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
+    await waitUntilEqual(() => text(page, "main h1"), "Saudade em Três – full session");
     assert.equal(await page.evaluate(() => document.activeElement.id), "view");
   },
 );
 
-look("a failed part does not affect the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
-  await becomes(
+testPage("a failed part does not affect the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
+  await waitUntilEqual(
     () =>
       page
         .locator(".transcript .trouble p")
@@ -79,7 +79,7 @@ look("a failed part does not affect the others", { at: "/?id=plPrivate__", allow
   await page.locator(".comments h2").waitFor();
 });
 
-const told = (status, error, headers = {}) => ({
+const errorResponse = (status, error, headers = {}) => ({
   allowed: new RegExp(status),
   prepare: (page) =>
     page.route("**/api/video/*", (route) =>
@@ -87,31 +87,31 @@ const told = (status, error, headers = {}) => ({
     ),
 });
 
-look(
+testPage(
   "a rate limit shows the time to wait",
   {
     at: "/?id=fda4eREcaTQ",
-    ...told(429, { message: "Too many requests to this service" }, { "retry-after": "125" }),
+    ...errorResponse(429, { message: "Too many requests to this service" }, { "retry-after": "125" }),
   },
   async (page) => {
-    await becomes(
+    await waitUntilEqual(
       () => page.locator(".about .trouble p").innerText(),
       "Too many requests to this service. Wait 2 min 5 s, then try again.",
     );
   },
 );
 
-look(
+testPage(
   "a missing API key shows advice for the operator",
   {
     at: "/?id=fda4eREcaTQ",
-    ...told(503, {
+    ...errorResponse(503, {
       reason: "upstream_key_missing",
       message: "The service has no key for the YouTube Data API",
     }),
   },
   async (page) => {
-    await becomes(
+    await waitUntilEqual(
       () => page.locator(".about .trouble p").innerText(),
       "The service has no key for the YouTube Data API. The operator of this service has to configure one. Transcripts of single videos work without one.",
     );
@@ -119,20 +119,20 @@ look(
   },
 );
 
-look(
+testPage(
   "a video without captions is not an error",
   { at: "/?id=txNoCaption", allowed: /404/ },
   async (page) => {
-    await becomes(() => text(page, ".transcript .none").catch(() => ""), "Video has no captions: txNoCaption.");
+    await waitUntilEqual(() => text(page, ".transcript .none").catch(() => ""), "Video has no captions: txNoCaption.");
     assert.equal(await page.locator("[role=alert]").count(), 0);
   },
 );
 
-look(
+testPage(
   "a missing language lists the available ones",
   { at: "/?id=txManualAsr&lang=xh", allowed: /404/ },
   async (page) => {
-    await becomes(
+    await waitUntilEqual(
       () => text(page, ".transcript .trouble p").catch(() => ""),
       "Video has no captions in that language: txManualAsr. Choose another language.",
     );
@@ -144,7 +144,7 @@ for (const [status, heading] of [
   [400, "Not found"],
   [429, "That did not work"],
 ]) {
-  look(
+  testPage(
     `a page that cannot be shown has a heading: ${status}`,
     {
       at: "/?id=https%3A%2F%2Fyoutu.be%2Ffda4eREcaTQ",
@@ -155,13 +155,13 @@ for (const [status, heading] of [
         ),
     },
     async (page) => {
-      await becomes(() => text(page, "main h1"), heading);
+      await waitUntilEqual(() => text(page, "main h1"), heading);
       assert.equal(await page.title(), `${heading} – vidra`);
     },
   );
 }
 
-look(
+testPage(
   "a missing module shows a message",
   { at: "/", allowed: /ERR_FAILED/, prepare: (page) => page.route("**/web/plots.js", (route) => route.abort()) },
   async (page) => {
@@ -173,12 +173,12 @@ look(
   },
 );
 
-look(
+testPage(
   "users_28 a private video is called private",
   {
     at: "/?id=plPrivate__",
     allowed: /40[34]/,
-    // As on the platform: its API does not list a private video, and its player says why.
+    // As on the platform: the Data API does not list a private video, and the player returns the reason.
     prepare: (page) =>
       page.route("**/api/video/*", (route) =>
         route.fulfill({
@@ -188,7 +188,7 @@ look(
       ),
   },
   async (page) => {
-    await becomes(() => text(page, "main h1"), "Private video");
+    await waitUntilEqual(() => text(page, "main h1"), "Private video");
     assert.equal(
       await text(page, ".trouble"),
       "Video is private: plPrivate__. Only its owner and invited people can see it.",

@@ -1,8 +1,8 @@
 // A video: its data, its transcript, and saved files.
 import assert from "node:assert/strict";
-import { asked, becomes, look, saved, text } from "./support.mjs";
+import { fetchJson, saved, testPage, text, waitUntilEqual } from "./support.mjs";
 
-look("the transcript can be saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
+testPage("the transcript can be saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
   const beginnings = {
     SRT: /^1\r?\n00:00:00,163 --> /,
     VTT: /^WEBVTT/,
@@ -18,23 +18,23 @@ look("the transcript can be saved in every format", { at: "/?id=txManualAsr" }, 
   }
 });
 
-look("another language can be chosen", { at: "/?id=txManyLang_" }, async (page) => {
+testPage("another language can be chosen", { at: "/?id=txManyLang_" }, async (page) => {
   await page.locator(".lines li").first().waitFor();
   const before = await text(page, ".lines li");
   await page.getByRole("button", { name: "Other languages" }).click();
   await page.getByLabel("Language").selectOption("ja");
-  await becomes(async () => (await text(page, ".lines li")) !== before, true);
-  const lines = await asked("/api/transcript/txManyLang_?lang=ja");
+  await waitUntilEqual(async () => (await text(page, ".lines li")) !== before, true);
+  const lines = await fetchJson("/api/transcript/txManyLang_?lang=ja");
   assert.ok((await text(page, ".lines li")).endsWith(lines[0].text.replace(/\s+/g, " ").trim()));
   assert.equal(new URL(page.url()).searchParams.get("lang"), "ja");
   assert.equal(await page.locator(".lines li span").first().getAttribute("lang"), lines[0].lang);
 });
 
-look(
+testPage(
   "hidden counts and disabled comments are shown as such",
   { at: "/?id=quirkNoComm", allowed: /403/ },
   async (page) => {
-    await becomes(
+    await waitUntilEqual(
       () =>
         page
           .locator(".numbers dd")
@@ -42,21 +42,21 @@ look(
           .then((all) => all[2]),
       "hidden",
     );
-    await becomes(() => page.locator(".comments .none").innerText(), "Comments are disabled: quirkNoComm.");
+    await waitUntilEqual(() => page.locator(".comments .none").innerText(), "Comments are disabled: quirkNoComm.");
     assert.equal(await page.locator("[role=alert]").count(), 0, "nothing failed");
   },
 );
 
-look("comments show their replies", { at: "/?id=quirkManyRp" }, async (page) => {
+testPage("comments show their replies", { at: "/?id=quirkManyRp" }, async (page) => {
   const summary = page.locator(".replies summary").first();
-  await becomes(() => summary.innerText(), "250 replies, the first 5");
+  await waitUntilEqual(() => summary.innerText(), "250 replies, the first 5");
   await summary.click();
   assert.equal(await page.locator(".replies").first().locator(".comment").count(), 5);
 });
 
 const EVIL = `<img src=x onerror="document.title='pwned'"><script>document.title='pwned'</script>\${7*7}{{7*7}}"'`;
 
-/** Replaces every text of an answer by a malicious one; identifiers and numbers stay. */
+/** Replaces every text of an answer except identifiers by a malicious one. */
 function poisoned(value, name = "") {
   if (Array.isArray(value)) return value.map((item) => poisoned(item, name));
   if (value && typeof value === "object") {
@@ -83,11 +83,11 @@ for (const [what, id, places] of [
         );
       return route.fulfill({ response: answer, body: lines.join("\n") });
     });
-  look(`untrusted text is shown as text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
+  testPage(`untrusted text is shown as text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
     await page.locator("main h1").waitFor();
     if (id === "PLsize50") await page.getByRole("button", { name: "Fetch all transcripts" }).click();
     for (const place of places) {
-      await becomes(
+      await waitUntilEqual(
         () =>
           page
             .locator(place)
@@ -100,11 +100,11 @@ for (const [what, id, places] of [
       assert.ok((await page.locator(place).first().innerText()).startsWith("<img"), place);
     }
     assert.equal(await page.locator("main img[src=x], main script").count(), 0);
-    await becomes(() => page.title(), `${EVIL} – vidra`.replace(/\s+/g, " "));
+    await waitUntilEqual(() => page.title(), `${EVIL} – vidra`.replace(/\s+/g, " "));
   });
 }
 
-look(
+testPage(
   "thumbnails are loaded from the platform without a referrer",
   {
     at: "/?id=fda4eREcaTQ",
@@ -122,7 +122,7 @@ look(
       await page.route(/^https:\/\/yt3\.ggpht\.com\//, (route) => route.abort());
     },
     allowed: /ERR_FAILED/,
-    played: /ytimg|ggpht/,
+    simulated: /ytimg|ggpht/,
   },
   async (page) => {
     const shown = (selector) =>
@@ -130,23 +130,23 @@ look(
         .locator(selector)
         .first()
         .evaluate((image) => getComputedStyle(image).opacity);
-    await becomes(() => shown(".watch img"), "1");
+    await waitUntilEqual(() => shown(".watch img"), "1");
     assert.match(
       await page.locator(".watch img").getAttribute("src"),
       /^https:\/\/i\.ytimg\.com\/vi\/fda4eREcaTQ\//,
     );
     await page.locator(".comment img").first().waitFor({ state: "attached" });
-    await becomes(() => shown(".comment img"), "0");
+    await waitUntilEqual(() => shown(".comment img"), "0");
     assert.ok(await page.locator(".comment .picture svg").first().isVisible());
   },
 );
 
-look("the demo shows drawings instead of thumbnails", { at: "/?id=fda4eREcaTQ" }, async (page) => {
+testPage("the demo shows drawings instead of thumbnails", { at: "/?id=fda4eREcaTQ" }, async (page) => {
   await page.locator(".watch svg").waitFor();
   assert.equal(await page.locator("main img").count(), 0);
 });
 
-look("the language that was chosen last is shown", { at: "/?id=txManyLang_" }, async (page) => {
+testPage("the language that was chosen last is shown", { at: "/?id=txManyLang_" }, async (page) => {
   await page.locator(".lines li").first().waitFor();
   await page.getByRole("button", { name: "Other languages" }).click();
   let release;
@@ -159,9 +159,9 @@ look("the language that was chosen last is shown", { at: "/?id=txManyLang_" }, a
   });
   await page.getByLabel("Language").selectOption("ja");
   await page.getByLabel("Language").selectOption("de");
-  const [german] = await asked("/api/transcript/txManyLang_?lang=de");
+  const [german] = await fetchJson("/api/transcript/txManyLang_?lang=de");
   const first = async () => (await text(page, ".lines li").catch(() => "")).replace(/^[\d:]+ /, "");
-  await becomes(first, german.text.replace(/\s+/g, " ").trim());
+  await waitUntilEqual(first, german.text.replace(/\s+/g, " ").trim());
   const late = page.waitForResponse(/[?]lang=ja$/);
   release();
   await (await late).finished();
@@ -169,8 +169,8 @@ look("the language that was chosen last is shown", { at: "/?id=txManyLang_" }, a
   assert.equal(await first(), german.text.replace(/\s+/g, " ").trim());
 });
 
-look("missing lengths and hidden counts are shown consistently", { at: "/?id=quirkLiveOn", allowed: /404/ }, async (page) => {
-  await becomes(
+testPage("missing lengths and hidden counts are shown consistently", { at: "/?id=quirkLiveOn", allowed: /404/ }, async (page) => {
+  await waitUntilEqual(
     () =>
       page
         .locator(".numbers dd")
@@ -188,10 +188,10 @@ look("missing lengths and hidden counts are shown consistently", { at: "/?id=qui
   await page.fill("#id", "PLsize50");
   await page.keyboard.press("Enter");
   const row = page.locator("tbody tr").first().locator("td");
-  await becomes(async () => (await row.allInnerTexts()).slice(1, 3), ["–", "hidden"]);
+  await waitUntilEqual(async () => (await row.allInnerTexts()).slice(1, 3), ["–", "hidden"]);
   assert.match(await text(page, ".headline"), /Does not include the hidden views of 1 video\./);
-  const told = await page
+  const labels = await page
     .locator(".plot [role=img]")
     .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
-  assert.doesNotMatch(told.join(), /from 0(:00)? to/);
+  assert.doesNotMatch(labels.join(), /from 0(:00)? to/);
 });
