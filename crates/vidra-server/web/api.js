@@ -118,7 +118,7 @@ function begin(path, { method = 'GET', body, accept, signal }) {
     signal,
     cache: 'no-cache',
   });
-  // Nobody may wait for an early request yet.
+  // Prevents an unhandled rejection: no code may wait for an early request yet.
   answer.catch(() => {});
   return { exchange, answer };
 }

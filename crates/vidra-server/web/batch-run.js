@@ -1,5 +1,5 @@
 // Batches: the transcripts of all videos of a playlist. They arrive as server-sent events. A batch belongs to the
-// tab and not to the page that started it, so it goes on when the user looks at something else.
+// tab and not to the page that started it, so it continues when the user opens another page.
 
 import { connectionLost, eventsOf, Problem, send } from './api.js';
 import { number, plural } from './format.js';
@@ -30,7 +30,7 @@ export function forgetBatches() {
   batches.clear();
 }
 
-/** Why a batch has no transcript of a video, or undefined. */
+/** The reason why a batch has no transcript of a video, or undefined. */
 export function knownFailure(videoId) {
   for (const { results } of batches.values()) {
     for (const { videoId: id, reason, error } of results.values()) {
@@ -162,7 +162,7 @@ class Batch {
     return isComplete;
   }
 
-  /** The request for what is left: the positions after the first gap, without the videos that are there. */
+  /** The request for the remaining transcripts: the positions from the first gap on, without videos that have results. */
   #body() {
     let from = 1;
     while (this.results.has(from)) from += 1;
@@ -188,7 +188,7 @@ class Batch {
 
   /** Shows the wait for the rate limit until it is over. */
   #showWait(seconds) {
-    // Zero only says that the stream is alive.
+    // Zero only shows that the stream is alive.
     if (seconds === 0) return;
     this.waitSeconds = Math.ceil(seconds);
     clearTimeout(this.#timer);
@@ -198,7 +198,7 @@ class Batch {
     }, seconds * 1000);
   }
 
-  /** How far it has come, as a sentence. */
+  /** The progress as a sentence. */
   get outcome() {
     const [good, all] = [this.succeeded, this.results.size];
     const counts = `${plural(good, 'transcript')}, ${number(all - good)} failed`;

@@ -1,4 +1,4 @@
-// The page of collections: what is there, what is missing, the last and the next sync, and the units of each day.
+// The page of collections: stored and missing transcripts, the last and the next sync, and the units of each day.
 
 import { html, nothing, render } from './vendor/lit-html.js';
 import { fetchJson, key } from './api.js';

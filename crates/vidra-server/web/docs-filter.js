@@ -1,6 +1,6 @@
 // The filter of the API reference. That of Swagger UI knows tags only.
 
-/** What the words of a filter are looked for in. `entry` is an operation with its path and method. */
+/** The text that the filter searches. `entry` is an operation with its path and method. */
 function textOf(tag, entry) {
   const field = (name) => entry.getIn(['operation', name]) ?? '';
   const parameters = entry.getIn(['operation', 'parameters'])?.map((it) => it.get('name') ?? '').join(' ') ?? '';
@@ -30,7 +30,7 @@ function operationsWith(tags, phrase) {
 /** The input, with a label and the number of operations that are left. */
 const input = (_, { React }) =>
   function FilterContainer({ specSelectors, layoutSelectors, layoutActions }) {
-    // Swagger UI says `true` for a filter that is on and empty.
+    // For a filter that is enabled and empty, Swagger UI passes `true`.
     const current = layoutSelectors.currentFilter();
     const phrase = typeof current === 'string' ? current : '';
     const tags = operationsWith(specSelectors.taggedOperations(), phrase);

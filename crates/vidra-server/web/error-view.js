@@ -1,4 +1,4 @@
-// Shows an error as a sentence, with what to do about it.
+// Shows an error as a sentence with advice.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { isValidKey, key } from './api.js';

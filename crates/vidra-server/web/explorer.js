@@ -163,7 +163,7 @@ addEventListener('popstate', () => {
   if (!hasChanged()) return;
   startRestoring();
   showPage();
-  // What had the focus is gone.
+  // The element that had the focus no longer exists.
   main.focus({ preventScroll: true });
 });
 

@@ -17,8 +17,8 @@ function fold(text) {
 }
 
 /**
- * The lines as one folded text. `origin[at]` is where the unit `at` of that text comes from: its line, and the
- * start and end of its letter in it. A space between two lines comes from none.
+ * The lines as one folded text. `origin[at]` is the origin of the unit `at` of that text: its line, and the start
+ * and end of its letter in that line. A space between two lines has no origin.
  */
 export function indexOf(lines) {
   let folded = '';

@@ -46,6 +46,6 @@ export function partViewWithHeading(part, name, heading, template, placeholder) 
   return html`${part.value ? nothing : html`<h1>${part.problem ? headingFor(part.problem) : heading}</h1>`}${partView(part, name, template, placeholder)}`;
 }
 
-/** Grey boxes in the place of what is loading, so that it does not move the rest of the page when it arrives. */
+/** Grey placeholder boxes, so that the rest of the page does not move when the content arrives. */
 export const boxes = (...names) =>
   html`<div class="boxes" aria-hidden="true">${names.map((name) => html`<div class="box ${name}"></div>`)}</div>`;

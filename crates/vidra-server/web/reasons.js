@@ -1,4 +1,4 @@
-// What an error means for the user. `reason` is the word for programs in every error of the service.
+// Texts about errors for the user. `reason` is the machine-readable word in every error of the service.
 
 import { span } from './format.js';
 
@@ -98,7 +98,7 @@ const REASONS = {
     retry: true,
     wait: MIDNIGHT,
   },
-  caller_rate_limited: { group: ['came too fast', 'came too fast'], retry: true, wait: true },
+  caller_rate_limited: { group: ['exceeded the rate limit', 'exceeded the rate limit'], retry: true, wait: true },
   too_many_batches: { retry: true, wait: true },
   too_many_jobs: {
     advice: 'Wait until a job has ended, or cancel one.',
@@ -131,8 +131,8 @@ const REASONS = {
     retry: true,
   },
   library_limit_reached: {
-    advice: 'The operator of this service can give you more room.',
-    group: ['waits for room in the library', 'wait for room in the library'],
+    advice: 'The operator of this service can increase your limit.',
+    group: ['waits for space in the library', 'wait for space in the library'],
     retry: true,
     wait: true,
   },
@@ -273,7 +273,7 @@ export const isFatal = ({ status, reason }) => status === 0 || Boolean(REASONS[r
 export const isTemporary = ({ status, reason }) =>
   REASONS[reason] ? Boolean(REASONS[reason].retry) : !status || status >= 429;
 
-/** What the user can do. `part` is the name of the part of the page that failed. */
+/** Advice for the user. `part` is the name of the part of the page that failed. */
 export function adviceFor({ status, reason, retryAfter }, part) {
   const { advice, wait } = REASONS[reason] ?? {};
   if (wait) {
@@ -296,7 +296,7 @@ export function headingFor({ status, reason }) {
   return status === 400 || status === 404 ? 'Not found' : 'That did not work';
 }
 
-/** What is the matter with a group of videos: "is private". Falls back to the message of the first. */
+/** The problem of a group of videos as a predicate: "is private". Falls back to the message of the first. */
 export function groupText(reason, count, message) {
   const [one, many] = REASONS[reason]?.group ?? [];
   return (count === 1 ? one : many) ?? `failed: ${message}`;

@@ -14,10 +14,10 @@ const store = () => remember('scroll', Math.round(scrollY));
 
 addEventListener('scroll', () => {
   clearTimeout(timer);
-  // While the page is short, its position is not the user's.
+  // While the page is too short, its position is not the one that the user chose.
   if (target === null) timer = setTimeout(store, PAUSE);
 });
-// A user who scrolls knows better.
+// If the user scrolls, the stored position no longer applies.
 for (const name of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
   addEventListener(name, () => (target = null), { passive: true });
 }

@@ -73,7 +73,7 @@ export function table(page, playlist) {
     const first = view.shown;
     showRows(view.shown + ROWS);
     page.afterRender(() => {
-      // The last rows have come, and the button that had the focus is gone.
+      // The last rows are shown, and the button that had the focus no longer exists.
       if (!document.querySelector('.videos .more')) document.querySelectorAll('.videos tbody a')[first]?.focus();
     });
   };

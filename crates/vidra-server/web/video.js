@@ -17,7 +17,7 @@ export function videoPage(page, { videoId, playlistId }) {
   const spoken = transcript(page, videoId);
   const commentsView = comments(page, videoId);
 
-  /** The error of the whole page. YouTube lists a private video as if it did not exist; its player knows better. */
+  /** The error of the whole page. The Data API reports a private video as missing, but the player returns the real reason. */
   const problem = () => {
     if (video.problem?.reason !== 'video_not_found') return video.problem;
     return [spoken.problem, knownFailure(videoId)].find((it) => it && isHidden(it)) ?? video.problem;

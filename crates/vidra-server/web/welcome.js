@@ -11,7 +11,7 @@ export function welcome(settings) {
     template: () =>
       settings().isDemo
         ? html`<section class="welcome" aria-labelledby="examples-title">
-      <h2 id="examples-title">The data of this demo is made up. Try:</h2>
+      <h2 id="examples-title">This demo uses simulated data. Try:</h2>
       <ul class="examples">${examples().map(
         ({ id, what }) => html`<li>
         <a href=${linkTo(id)}><span>${what}</span><code>${id}</code></a></li>`,
