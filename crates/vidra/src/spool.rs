@@ -28,8 +28,11 @@ const PIECE_BYTES: usize = 256 * 1024;
 /// How much more memory a decoded list takes than its JSON.
 const DECODED_FACTOR: u64 = 3;
 
+/// The number of elements that are written before other tasks run. It takes about a millisecond.
+pub(crate) const ELEMENTS_AT_ONCE: usize = 100;
+
 /// Answers of up to this size leave the budget when they are complete: others hold them by then, and count them.
-const SMALL_BYTES: usize = 1 << 20;
+pub(crate) const SMALL_BYTES: usize = 1 << 20;
 
 /// The budgets of the answers that are being built. Clones share them.
 #[derive(Clone)]
@@ -130,7 +133,14 @@ impl SpooledList {
         Ok(())
     }
 
-    /// Waits while the disk is slower than the list is built. Builders of long lists call it now and then.
+    /// Lets other tasks run, and waits as [`SpooledList::has_room`] does. Builders of long lists call it after each
+    /// [`ELEMENTS_AT_ONCE`] elements.
+    pub(crate) async fn give_way(&self) {
+        tokio::task::yield_now().await;
+        self.has_room().await;
+    }
+
+    /// Waits while the disk is slower than the list is built, so that few pieces wait for it in memory.
     pub(crate) async fn has_room(&self) {
         if let Content::File(file, _) = &self.content {
             file.has_room().await;

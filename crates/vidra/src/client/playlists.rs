@@ -1,6 +1,7 @@
 //! The operations on playlists.
 
 use serde::Serialize;
+use tokio::task::spawn_blocking;
 
 use super::Vidra;
 use crate::error::{Error, Result};
@@ -9,7 +10,7 @@ use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::lookup::Lookup;
 use crate::resource::playlist;
 use crate::selection::{Selected, Selection};
-use crate::spool::Body;
+use crate::spool::{AnswerMemory, Body, ELEMENTS_AT_ONCE, SMALL_BYTES};
 
 impl Vidra {
     /// Fetches a playlist with all its videos. It costs 1 unit, 1 for each page of 50 entries and 1
@@ -126,6 +127,16 @@ impl Vidra {
         selection: &Selection,
         read: impl FnOnce(Selected) -> T,
     ) -> Result<T> {
+        let (selected, _memory) = self.select(id, selection).await?;
+        Ok(read(selected))
+    }
+
+    /// Selects videos, and returns them with the memory that they count as.
+    async fn select(
+        &self,
+        id: &PlaylistId,
+        selection: &Selection,
+    ) -> Result<(Selected, AnswerMemory)> {
         // The filter and the sort may need members that the caller did not request.
         let needing = self.including(selection.include());
         let (body, entries) = match selection.needed() {
@@ -136,17 +147,19 @@ impl Vidra {
             }
             None => (needing.lookup_body(&Lookup::Playlist(id.clone())).await?.body, None),
         };
-        let _memory = self.services.spool.reserve_to_decode(&body)?;
-        let json = body.clone().into_bytes().await?;
-        let playlist: Playlist = serde_json::from_slice(&json).map_err(Error::internal)?;
-        drop(json);
-        let mut selected = selection.apply(playlist);
+        let memory = self.services.spool.reserve_to_decode(&body)?;
+        let json = body.into_bytes().await?;
+        let is_small = json.len() <= SMALL_BYTES;
+        let (selection, has_details) = (selection.clone(), self.include.details);
+        // The thread holds the memory, because it continues if the caller leaves.
+        let apply = move || decode(&json, &selection, has_details).map(|found| (found, memory));
+        // A long list would keep a thread of the runtime for tenths of a second.
+        let (mut selected, memory) = match is_small {
+            true => apply()?,
+            false => spawn_blocking(apply).await.map_err(Error::internal)??,
+        };
         selected.original_count = entries.unwrap_or(selected.original_count);
-        for video in &mut selected.playlist.videos {
-            video.comments = None;
-            video.details = video.details.take().filter(|_| self.include.details);
-        }
-        Ok(read(selected))
+        Ok((selected, memory))
     }
 
     /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON. `item`
@@ -162,14 +175,15 @@ impl Vidra {
         selection: &Selection,
         mut item: impl FnMut(PlaylistVideo) -> T,
     ) -> Result<Body> {
-        let write = |mut selected: Selected| {
-            let mut list = self.services.spool.list();
-            let videos = std::mem::take(&mut selected.playlist.videos).into_iter();
-            let order: Vec<usize> =
-                videos.map(|video| list.push(&item(video))).collect::<Result<_>>()?;
-            Ok::<_, Error>((list, selected, order))
-        };
-        let (list, selected, order) = self.query_playlist_with(id, selection, write).await??;
+        let (mut selected, _memory) = self.select(id, selection).await?;
+        let (mut list, mut order) = (self.services.spool.list(), vec![]);
+        for (index, video) in std::mem::take(&mut selected.playlist.videos).into_iter().enumerate()
+        {
+            order.push(list.push(&item(video))?);
+            if index % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1 {
+                list.give_way().await;
+            }
+        }
         list.finish(&selected, "videos", &order).await
     }
 
@@ -186,14 +200,26 @@ impl Vidra {
         head: &[u8],
         mut row: impl FnMut(PlaylistVideo) -> Vec<u8>,
     ) -> Result<Body> {
-        let write = |selected: Selected| {
-            let mut text = self.services.spool.list();
-            text.push_text(head)?;
-            for video in selected.playlist.videos {
-                text.push_text(&row(video))?;
+        let (selected, _memory) = self.select(id, selection).await?;
+        let mut text = self.services.spool.list();
+        text.push_text(head)?;
+        for (index, video) in selected.playlist.videos.into_iter().enumerate() {
+            text.push_text(&row(video))?;
+            if index % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1 {
+                text.give_way().await;
             }
-            Ok::<_, Error>(text)
-        };
-        self.query_playlist_with(id, selection, write).await??.finish_text().await
+        }
+        text.finish_text().await
     }
+}
+
+/// The selected videos of a list, without members that the caller did not request.
+fn decode(json: &[u8], selection: &Selection, has_details: bool) -> Result<Selected> {
+    let playlist: Playlist = serde_json::from_slice(json).map_err(Error::internal)?;
+    let mut selected = selection.apply(playlist);
+    for video in &mut selected.playlist.videos {
+        video.comments = None;
+        video.details = video.details.take().filter(|_| has_details);
+    }
+    Ok(selected)
 }

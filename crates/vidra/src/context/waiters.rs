@@ -26,8 +26,8 @@ struct Waiting {
 impl Waiting {
     fn is_gone(&self) -> bool {
         let is_parent_gone = self.parent.as_ref().is_some_and(|parent| parent.is_gone());
-        let leaders = self.count.0.leaders.load(Ordering::Relaxed);
-        self.count.taken() <= if is_parent_gone { leaders } else { 0 }
+        let leaders = if is_parent_gone { 0 } else { self.count.0.leaders.load(Ordering::Relaxed) };
+        self.count.0.followers.load(Ordering::Relaxed) + leaders == 0
     }
 }
 
@@ -37,13 +37,14 @@ pub(crate) struct WaiterCount(Arc<Taken>);
 
 #[derive(Debug, Default)]
 struct Taken {
-    all: AtomicUsize,
+    /// The number of guards of the leader. Each guard counts either here or among the followers, so that no order of
+    /// changes can hide a guard that is there.
+    leaders: AtomicUsize,
+    followers: AtomicUsize,
     /// The number of single requests.
     interactive: AtomicUsize,
     /// The number of batch entries.
     batch: AtomicUsize,
-    /// The number of guards of the leader.
-    leaders: AtomicUsize,
     /// Wakes work that ends without waiters, or that waits for more urgent ones.
     changed: Notify,
 }
@@ -69,41 +70,45 @@ pub(crate) struct WaiterGuard {
 
 impl WaiterCount {
     pub(crate) fn take(&self, urgency: Urgency) -> WaiterGuard {
-        self.0.all.fetch_add(1, Ordering::Relaxed);
+        self.add(urgency, false)
+    }
+
+    /// Counts the leader of the flight as one of its waiters.
+    pub(crate) fn take_as_leader(&self, urgency: Urgency) -> WaiterGuard {
+        self.add(urgency, true)
+    }
+
+    fn add(&self, urgency: Urgency, is_leader: bool) -> WaiterGuard {
+        self.0.guards(is_leader).fetch_add(1, Ordering::Relaxed);
         let others = self.0.of(urgency).map(|count| count.fetch_add(1, Ordering::Relaxed));
         if others == Some(0) {
             // The fetch may have become more urgent.
             self.0.changed.notify_waiters();
         }
-        WaiterGuard { count: self.clone(), urgency, is_leader: false }
-    }
-
-    /// Counts the leader of the flight as one of its waiters.
-    pub(crate) fn take_as_leader(&self, urgency: Urgency) -> WaiterGuard {
-        self.0.leaders.fetch_add(1, Ordering::Relaxed);
-        let mut guard = self.take(urgency);
-        guard.is_leader = true;
-        guard
+        WaiterGuard { count: self.clone(), urgency, is_leader }
     }
 
     pub(crate) fn taken(&self) -> usize {
-        self.0.all.load(Ordering::Relaxed)
+        let counts = [&self.0.leaders, &self.0.followers];
+        counts.into_iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// The urgency of the most urgent waiter. `None` without waiters.
     fn urgency(&self) -> Option<Urgency> {
         let has = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
-        let Taken { all, interactive, batch, .. } = &*self.0;
-        let waiting = [
-            (interactive, Urgency::Interactive),
-            (batch, Urgency::Batch),
-            (all, Urgency::Background),
-        ];
-        waiting.into_iter().find(|(count, _)| has(count)).map(|(_, urgency)| urgency)
+        match &*self.0 {
+            Taken { interactive, .. } if has(interactive) => Some(Urgency::Interactive),
+            Taken { batch, .. } if has(batch) => Some(Urgency::Batch),
+            _ => (self.taken() > 0).then_some(Urgency::Background),
+        }
     }
 }
 
 impl Taken {
+    fn guards(&self, is_leader: bool) -> &AtomicUsize {
+        if is_leader { &self.leaders } else { &self.followers }
+    }
+
     /// The count of this urgency. Background jobs are counted only among all waiters.
     fn of(&self, urgency: Urgency) -> Option<&AtomicUsize> {
         match urgency {
@@ -116,21 +121,15 @@ impl Taken {
 
 impl Clone for WaiterGuard {
     fn clone(&self) -> Self {
-        match self.is_leader {
-            true => self.count.take_as_leader(self.urgency),
-            false => self.count.take(self.urgency),
-        }
+        self.count.add(self.urgency, self.is_leader)
     }
 }
 
 impl Drop for WaiterGuard {
     fn drop(&mut self) {
-        self.count.0.all.fetch_sub(1, Ordering::Relaxed);
+        self.count.0.guards(self.is_leader).fetch_sub(1, Ordering::Relaxed);
         if let Some(count) = self.count.0.of(self.urgency) {
             count.fetch_sub(1, Ordering::Relaxed);
-        }
-        if self.is_leader {
-            self.count.0.leaders.fetch_sub(1, Ordering::Relaxed);
         }
         self.count.0.changed.notify_waiters();
     }
@@ -262,6 +261,24 @@ mod tests {
         assert!(!of_part.is_gone(), "it still waits when the leader has left");
         drop(other);
         assert!(of_part.is_gone());
+    }
+
+    /// The guards of a leader come and go on another thread, while a follower waits all the time.
+    #[test]
+    fn a_follower_is_never_overlooked() {
+        let (whole, part) = (WaiterCount::default(), WaiterCount::default());
+        let of_part = Waiters::new([part.clone()]).part_of(&Waiters::new([whole]));
+        let _follower = part.take(Urgency::Interactive);
+        std::thread::scope(|scope| {
+            let leaders = scope.spawn(|| {
+                for _ in 0..200_000 {
+                    drop(part.take_as_leader(Urgency::Interactive));
+                }
+            });
+            while !leaders.is_finished() {
+                assert!(!of_part.is_gone());
+            }
+        });
     }
 
     #[test]

@@ -8,10 +8,11 @@ mod part;
 pub(crate) mod walk;
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_channel::mpsc;
-use futures_util::future;
+use futures_util::{Stream, StreamExt, future};
 
 use super::video;
 use crate::cache::{Cached, Parts};
@@ -26,7 +27,7 @@ use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
 use crate::resource::{Services, find_item, many};
-use crate::spool::{Body, Spool, SpooledList};
+use crate::spool::{Body, ELEMENTS_AT_ONCE, Spool, SpooledList};
 use crate::video::{Include, Video};
 
 pub(crate) use entries::{Entries, Entry, EntryList, Start, all_entries};
@@ -133,7 +134,7 @@ pub(crate) async fn complete(
     };
     let head = head(services, ctx, id, has_entries);
     let mut videos = Videos::new(&services.spool, ctx.include);
-    let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
+    let details = videos.read(services, ctx, queue);
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
     let body = videos.in_order(head, &order).await?;
@@ -168,6 +169,33 @@ struct Videos {
 impl Videos {
     fn new(spool: &Spool, include: Include) -> Self {
         Self { list: spool.list(), known: HashMap::new(), include }
+    }
+
+    /// Reads the videos of all `chunks` as the chunks arrive, and adds them in any order and without the unknown ones.
+    /// Returns their outcomes.
+    async fn read(
+        &mut self,
+        services: &Arc<Services>,
+        ctx: &Context,
+        chunks: impl Stream<Item = Vec<VideoId>>,
+    ) -> Result<Parts> {
+        let chunk = |ids: Vec<VideoId>| async move { video::read(services, ctx, &ids).await };
+        let mut chunks = pin!(chunks.map(chunk).buffer_unordered(many::CALLS_AT_ONCE));
+        let mut parts = Parts::default();
+        while let Some(chunk) = chunks.next().await {
+            for answered in chunk? {
+                // Cached videos of a long list would keep the thread for a tenth of a second.
+                if self.known.len() % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1 {
+                    self.list.give_way().await;
+                }
+                parts = parts.with(answered.outcome);
+                // The others do not exist.
+                if let Ok(video) = answered.result {
+                    self.add(video::record::decode(&video, self.include)?)?;
+                }
+            }
+        }
+        Ok(parts)
     }
 
     fn add(&mut self, video: Video) -> Result<()> {

@@ -6,11 +6,8 @@ pub(crate) mod record;
 mod recorded;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-
-use futures_util::{Stream, StreamExt};
 
 use crate::cache::freshness::Life;
 use crate::cache::{Answered, CacheOutcome, Cached, Parts};
@@ -144,7 +141,11 @@ fn listed(
 /// # Errors
 ///
 /// The first error other than "not found".
-async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Result<Vec<Answered>> {
+pub(super) async fn read(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[VideoId],
+) -> Result<Vec<Answered>> {
     let fetch = |services: Arc<Services>, ctx, ids: Vec<VideoId>| async move {
         // A long list must not be fetched faster than the store can write it.
         services.cache.tiers.wait_for_capacity().await;
@@ -152,36 +153,6 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Resul
         many::records(&ids, found, What::Video, "video", record::encode)
     };
     many::read(services, ctx, Resource::Video, ids, |id| Lookup::Video(*id), fetch).await
-}
-
-/// The number of videos that are decoded before other tasks get their turn. It takes about a millisecond.
-const DECODED_AT_ONCE: usize = 100;
-
-/// Reads the videos of all `chunks` as the chunks arrive, and passes each to `add`, in any order and without
-/// the unknown ones. Returns their outcomes.
-pub(crate) async fn read_chunks(
-    services: &Arc<Services>,
-    ctx: &Context,
-    chunks: impl Stream<Item = Vec<VideoId>>,
-    mut add: impl FnMut(Video) -> Result<()>,
-) -> Result<Parts> {
-    let chunk = |ids: Vec<VideoId>| async move { read(services, ctx, &ids).await };
-    let mut chunks = pin!(chunks.map(chunk).buffer_unordered(many::CALLS_AT_ONCE));
-    let mut parts = Parts::default();
-    while let Some(chunk) = chunks.next().await {
-        for (index, answered) in chunk?.into_iter().enumerate() {
-            // Cached videos of a long list would keep the thread for a tenth of a second.
-            if index % DECODED_AT_ONCE == DECODED_AT_ONCE - 1 {
-                tokio::task::yield_now().await;
-            }
-            parts = parts.with(answered.outcome);
-            // The others do not exist.
-            if let Ok(video) = answered.result {
-                add(record::decode(&video, ctx.include)?)?;
-            }
-        }
-    }
-    Ok(parts)
 }
 
 /// Reads videos, and passes each to `add`, in any order and without the unknown ones. A video that occurs twice is

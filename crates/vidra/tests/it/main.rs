@@ -23,6 +23,7 @@ mod format;
 mod ident;
 mod interrupted;
 mod key;
+mod large_answers;
 mod leaving;
 mod lists;
 mod midnight;

@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
-use crate::resource::video;
 use crate::spool::Body;
 
 /// Fetches a playlist with at least its first `count` available videos, or with all of them if it has
@@ -94,8 +93,7 @@ impl Found {
         wanted.add(services, ctx, &entries).await;
         wanted.flush();
         drop(wanted);
-        let add = |video| self.videos.add(video);
-        self.parts = self.parts.with(video::read_chunks(services, ctx, queue, add).await?);
+        self.parts = self.parts.with(self.videos.read(services, ctx, queue).await?);
         let known = &self.videos.known;
         let is_available = |id: &Option<VideoId>| id.is_some_and(|id| known.contains_key(&id));
         self.order.extend(entries.into_iter().filter(is_available));
