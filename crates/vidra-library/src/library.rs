@@ -20,6 +20,7 @@ use vidra::{Reason, Result};
 
 use crate::collection::{CollectionName, CollectionRequest, CollectionSource, VideoState};
 use crate::job::{Item, ItemState, Job, JobId, JobRequest, JobSource, NumberedEvent};
+use crate::store::items::ResultRow;
 use crate::store::{Database, Health, NoticeRelay, ProcessLock, processes};
 pub use copy::{Copied, CopyStep};
 use notify::Changes;
@@ -169,6 +170,13 @@ pub struct StoredResult {
     /// The transcript. An error if the stored text is damaged, and `None` if the item failed or the transcript was
     /// removed from the library.
     pub transcript: Option<Result<FullTranscript>>,
+}
+
+impl From<ResultRow> for StoredResult {
+    /// Decodes the transcript.
+    fn from(row: ResultRow) -> Self {
+        Self { item: row.item, transcript: row.text.map(|text| text.transcript()) }
+    }
 }
 
 /// A job with its events, for a caller that follows it.

@@ -15,6 +15,7 @@ use vidra::{BatchTranscript, Error, Reason, Result, VideoTranscript};
 
 use crate::job::{Job, JobId, JobState};
 use crate::library::{Access, Library, StoredResult};
+use crate::store::items::ResultRow;
 use csv::CsvWriter;
 pub use name::file_stem;
 use zip::ZipWriter;
@@ -169,12 +170,12 @@ impl Pages {
                 return Ok(Some(bytes));
             }
             let Some(mut writer) = self.writer.take() else { return Ok(None) };
-            let page = self.library.results(self.id, &self.access, self.after, PAGE).await?;
-            let last = page.last().map(|result| result.item.position);
+            let page = self.library.result_rows(self.id, &self.access, self.after, PAGE).await?;
+            let last = page.last().map(|row| row.item.position);
             self.after = last.unwrap_or(self.after);
-            // Rendering and compressing a page takes milliseconds.
+            // Decoding and rendering a page takes milliseconds. Only compressed pages wait for it.
             let write = move || Ok((writer.write(page)?, writer));
-            let (chunks, writer) = self.library.database().compute(write).await?;
+            let (chunks, writer) = self.library.database().compute_download(write).await?;
             self.ready.extend(chunks.into_iter().filter(|it| !it.is_empty()).map(Bytes::from));
             self.writer = last.map(|_| writer);
         }
@@ -220,14 +221,14 @@ impl Writer {
         Self { summary, is_first: true, form }
     }
 
-    /// Writes a page, one chunk for each result. An empty page is the last one.
-    fn write(&mut self, page: Vec<StoredResult>) -> Result<Vec<Vec<u8>>> {
+    /// Writes a page, one chunk for each result. An empty page is the last one. It decodes one result at a time.
+    fn write(&mut self, page: Vec<ResultRow>) -> Result<Vec<Vec<u8>>> {
         let mut chunks = vec![];
         let is_last = page.is_empty();
         if self.is_first {
             chunks.push(self.head()?);
         }
-        for result in page {
+        for result in page.into_iter().map(StoredResult::from) {
             match outcome(&result) {
                 Ok(_) => self.summary.succeeded += 1,
                 Err(_) => self.summary.failed += 1,

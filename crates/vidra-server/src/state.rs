@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use utoipa::openapi::OpenApi;
-use vidra::{Allowance, Allowances, Vidra};
+use vidra::{Allowance, Allowances, Reason, Vidra};
 use vidra_mcp::BatchLimit;
 
 use crate::config::Config;
@@ -34,6 +34,9 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// The connections with which each caller follows jobs.
     followers: Arc<Slots<CallerId>>,
+    /// The results of jobs that each caller downloads, and those of all callers.
+    downloads: Arc<Slots<Option<CallerId>>>,
+    all_downloads: Arc<Slots<()>>,
     /// The searches that each caller runs.
     searches: Arc<Slots<Option<CallerId>>>,
     /// `None` if callers may not bypass the cache.
@@ -62,8 +65,19 @@ pub(crate) struct AppState {
 /// How many jobs a caller can follow at the same time. Each connection reads the file at least once a second.
 const FOLLOWERS_PER_CALLER: usize = 50;
 
+/// How many results of jobs a caller can download at the same time, and all callers together. Each download holds a
+/// rendered page of several megabytes while its reader is slow.
+const DOWNLOADS_PER_CALLER: usize = 4;
+const DOWNLOADS: usize = 16;
+
 /// How many searches a caller can run at the same time. The library runs fewer, and the others wait.
 const SEARCHES_PER_CALLER: usize = 8;
+
+/// The slot of a download. Dropping it returns the slot.
+pub(crate) struct DownloadSlot {
+    _of_caller: Slot<Option<CallerId>>,
+    _of_all: Slot<()>,
+}
 
 type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
 
@@ -90,6 +104,8 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             followers: Arc::default(),
+            downloads: Arc::default(),
+            all_downloads: Arc::default(),
             searches: Arc::default(),
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             allowances: Arc::clone(config.gate.allowances()),
@@ -113,6 +129,18 @@ impl AppState {
     /// Takes a slot for a connection that follows a job, which may last for days.
     pub(crate) fn follower_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
         self.followers.take(caller, FOLLOWERS_PER_CALLER)
+    }
+
+    /// Takes a slot for a download of the results of a job. All callers of this machine without keys are one caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyDownloads`], and [`Reason::Overloaded`] if all callers together have too many.
+    pub(crate) fn download_slot(&self, caller: Option<CallerId>) -> Result<DownloadSlot, Reason> {
+        let of_caller = self.downloads.take(caller, DOWNLOADS_PER_CALLER);
+        let of_caller = of_caller.ok_or(Reason::TooManyDownloads)?;
+        let of_all = self.all_downloads.take((), DOWNLOADS).ok_or(Reason::Overloaded)?;
+        Ok(DownloadSlot { _of_caller: of_caller, _of_all: of_all })
     }
 
     /// Takes a slot for a search in the library. All callers of this machine without keys are one caller.

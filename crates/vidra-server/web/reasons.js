@@ -119,6 +119,12 @@ const REASONS = {
     retry: true,
     wait: true,
   },
+  too_many_downloads: {
+    advice: 'Wait until a download has ended.',
+    group: ['was refused: too many downloads', 'were refused: too many downloads'],
+    retry: true,
+    wait: true,
+  },
   too_many_searches: {
     advice: 'Wait until a search has ended.',
     group: ['was refused: too many searches', 'were refused: too many searches'],

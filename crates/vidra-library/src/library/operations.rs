@@ -10,8 +10,9 @@ use vidra::{Reason, Result};
 use super::cursor::{read_cursor, write_cursor};
 use super::{Access, Create, Created, ItemFilter, Library, StoredResult, Watch};
 use crate::job::{Item, Job, JobId, JobRequest, JobSource, JobState, Wait};
+use crate::store::items::{self, ResultRow};
 use crate::store::jobs::{self, Change, JobQuery, NewJob};
-use crate::store::{eta, events, items};
+use crate::store::{eta, events};
 
 /// How long a job waits at least while the disk fails.
 const DISK_WAIT: Duration = Duration::from_secs(30);
@@ -19,8 +20,9 @@ const DISK_WAIT: Duration = Duration::from_secs(30);
 /// The largest number of events that are read at once.
 const EVENTS: usize = 500;
 
-/// The compressed bytes of a page of results in memory.
-const RESULT_BYTES: usize = 1 << 20;
+/// The compressed bytes of a page of results in memory. Rendered, a page has about ten times as many, and each slow reader
+/// holds one.
+const RESULT_BYTES: usize = 256 << 10;
 
 impl Library {
     /// Creates a job.
@@ -174,19 +176,26 @@ impl Library {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredResult>> {
+        let rows = self.result_rows(id, access, after, limit).await?;
+        let decode = move || Ok(rows.into_iter().map(StoredResult::from).collect());
+        self.inner.database.compute_download(decode).await
+    }
+
+    /// As [`Self::results`], with compressed transcripts: decompressing takes longer than reading, and does not belong in
+    /// the transaction.
+    pub(crate) async fn result_rows(
+        &self,
+        id: JobId,
+        access: &Access,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ResultRow>> {
         let access = access.clone();
         let read = self.inner.database.read(move |connection| {
             let row = jobs::find(connection, id, access.owner())?;
             items::results(connection, row.number, after, limit, RESULT_BYTES)
         });
-        let rows = read.await?;
-        // Not in the transaction: decompressing takes longer than reading.
-        let result = |row: items::ResultRow| StoredResult {
-            item: row.item,
-            transcript: row.text.map(|text| text.transcript()),
-        };
-        let decode = move || Ok(rows.into_iter().map(result).collect());
-        self.inner.database.compute(decode).await
+        read.await
     }
 
     /// The state of a job, and its events after the one with number `after`. If there are none it waits up to `wait`.

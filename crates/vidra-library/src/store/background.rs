@@ -33,23 +33,49 @@ fn lower_priority() {}
 
 type Work = Box<dyn FnOnce() + Send>;
 
+/// How much work of one priority may be in the queue. More callers wait for room.
+const QUEUE: usize = 64;
+
+/// The order of work on the compute thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Priority {
+    /// Work that stores transcripts or maintains the library.
+    Store,
+    /// A page of results for a reader. It begins when no other work waits.
+    Download,
+}
+
 /// A thread that computes, one work after the other. The allocator has memory for each thread, so there is only one.
-pub(super) struct ComputeThread(mpsc::UnboundedSender<Work>);
+pub(super) struct ComputeThread {
+    store: mpsc::Sender<Work>,
+    downloads: mpsc::Sender<Work>,
+}
 
 impl ComputeThread {
     pub(super) fn start() -> io::Result<Self> {
-        let (sender, mut queue) = mpsc::unbounded_channel::<Work>();
+        let (store, mut to_store) = mpsc::channel::<Work>(QUEUE);
+        let (downloads, mut to_download) = mpsc::channel::<Work>(QUEUE);
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let mut next = async move || {
+            tokio::select! {
+                biased;
+                Some(work) = to_store.recv() => Some(work),
+                Some(work) = to_download.recv() => Some(work),
+                else => None,
+            }
+        };
         spawn("vidra-compute", move || {
-            while let Some(work) = queue.blocking_recv() {
+            while let Some(work) = runtime.block_on(next()) {
                 work();
             }
         })?;
-        Ok(Self(sender))
+        Ok(Self { store, downloads })
     }
 
-    /// Runs `work` after the others, unless the caller leaves before it begins.
+    /// Runs `work` after the others of its priority, unless the caller leaves before it begins.
     pub(super) async fn run<T: Send + 'static>(
         &self,
+        priority: Priority,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, done) = oneshot::channel();
@@ -61,7 +87,85 @@ impl ComputeThread {
             let panicked = |_| Err(Error::internal("a computation of the library panicked"));
             let _ = reply.send(computed.unwrap_or_else(panicked));
         };
-        self.0.send(Box::new(work)).map_err(|_| Error::internal("the computing thread ended"))?;
+        let queue = match priority {
+            Priority::Store => &self.store,
+            Priority::Download => &self.downloads,
+        };
+        let ended = |_| Error::internal("the computing thread ended");
+        queue.send(Box::new(work)).await.map_err(ended)?;
         done.await.map_err(Error::internal)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, mpsc};
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    /// Occupies the thread until the sender is dropped.
+    fn occupy(thread: &ComputeThread) -> (impl Future<Output = Result<()>> + '_, mpsc::Sender<()>) {
+        let (release, released) = mpsc::channel::<()>();
+        let work = move || {
+            let _ = released.recv();
+            Ok(())
+        };
+        (thread.run(Priority::Store, work), release)
+    }
+
+    #[tokio::test]
+    async fn work_of_jobs_runs_before_downloads() {
+        let thread = ComputeThread::start().unwrap();
+        let order = Arc::<Mutex<Vec<&str>>>::default();
+        let run = |priority, name| {
+            let order = Arc::clone(&order);
+            thread.run(priority, move || {
+                order.lock().unwrap().push(name);
+                Ok(())
+            })
+        };
+        let (busy, release) = occupy(&thread);
+        let mut busy = Box::pin(busy);
+        assert!((&mut busy).now_or_never().is_none());
+        let mut waiting = vec![];
+        for (priority, name) in [
+            (Priority::Download, "download"),
+            (Priority::Download, "download"),
+            (Priority::Store, "item"),
+        ] {
+            let mut work = Box::pin(run(priority, name));
+            assert!((&mut work).now_or_never().is_none());
+            waiting.push(work);
+        }
+        drop(release);
+        busy.await.unwrap();
+        assert!(join_all(waiting).await.into_iter().all(|it| it.is_ok()));
+        assert_eq!(*order.lock().unwrap(), ["item", "download", "download"]);
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_bounded_and_drops_the_work_of_callers_that_leave() {
+        let thread = ComputeThread::start().unwrap();
+        let (busy, release) = occupy(&thread);
+        let mut busy = Box::pin(busy);
+        assert!((&mut busy).now_or_never().is_none());
+        let mut waiting = vec![];
+        for _ in 0..2 * QUEUE {
+            let mut work = Box::pin(thread.run(Priority::Download, || Ok(())));
+            assert!((&mut work).now_or_never().is_none());
+            waiting.push(work);
+        }
+        assert_eq!(thread.downloads.capacity(), 0, "the others wait for room");
+        // Work of jobs does not wait behind them, and abandoned work makes room.
+        let mut item = Box::pin(thread.run(Priority::Store, || Ok(1)));
+        assert!((&mut item).now_or_never().is_none());
+        waiting.truncate(1);
+        drop(release);
+        busy.await.unwrap();
+        assert_eq!(item.await.unwrap(), 1);
+        assert!(join_all(waiting).await.into_iter().all(|it| it.is_ok()));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vidra::{Error, Reason, Result};
 
-use super::background::ComputeThread;
+use super::background::{ComputeThread, Priority};
 use super::error::unavailable;
 use super::health::{Counters, Health};
 use super::postgres::{Isolation, Liveness, NoticeRelay, Postgres};
@@ -189,11 +189,27 @@ impl Database {
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.compute_with(Priority::Store, work).await
+    }
+
+    /// As [`Self::compute`], after all work of that kind.
+    pub(crate) async fn compute_download<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.compute_with(Priority::Download, work).await
+    }
+
+    async fn compute_with<T: Send + 'static>(
+        &self,
+        priority: Priority,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match &self.engine {
             Engine::File { compute_thread, .. } | Engine::Postgres { compute_thread, .. }
                 if !self.is_alone.load(Ordering::Relaxed) =>
             {
-                compute_thread.run(work).await
+                compute_thread.run(priority, work).await
             }
             _ => work(),
         }

@@ -19,7 +19,7 @@ use crate::extract::{Query, invalid};
 use crate::gate::{Caller, CallerId};
 use crate::library::LibraryAccess;
 use crate::slots::Slot;
-use crate::state::AppState;
+use crate::state::{AppState, DownloadSlot};
 
 pub(super) const NO_STORE: (HeaderName, HeaderValue) =
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -49,6 +49,21 @@ impl LibraryCaller {
         let slot =
             |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
         self.caller.as_ref().map(slot).transpose()
+    }
+
+    /// Takes a slot for a download of the results of a job.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyDownloads`], and [`Reason::Overloaded`] if all callers together have too many.
+    pub(super) fn download(&self) -> Result<DownloadSlot> {
+        self.state.download_slot(self.caller.clone()).map_err(|reason| {
+            let message = match reason {
+                Reason::TooManyDownloads => "You download too many results at the same time",
+                _ => "The service sends too many results of jobs at the same time",
+            };
+            ApiError::new(reason, message).with_retry_after(10)
+        })
     }
 
     /// Takes a slot for a search in the library.

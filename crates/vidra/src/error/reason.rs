@@ -151,6 +151,8 @@ reasons! {
     TooManyCollections = "too_many_collections", RateLimited, "Delete a collection, or add the sources to another one.";
     /// This caller follows too many jobs at the same time.
     TooManyFollowers = "too_many_followers", RateLimited, "Close other connections that follow jobs.";
+    /// This caller downloads too many results of jobs at the same time.
+    TooManyDownloads = "too_many_downloads", RateLimited, "Wait until a download has ended.";
     /// This caller runs too many searches in the library at the same time.
     TooManySearches = "too_many_searches", RateLimited, "Wait until a search has ended.";
     /// The transcripts of this caller have used up their share of the library.

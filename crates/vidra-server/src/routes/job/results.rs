@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::IntoResponse;
+use futures_util::StreamExt;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::VideoTranscript;
@@ -64,6 +65,8 @@ pub(in crate::routes) enum JobResultLine {
 /// A line of NDJSON is a `JobResultLine`. CSV has one row for each item, with the whole text in one cell. A ZIP archive
 /// has one file for each transcript and kind of `files`, named `Title [id].language.kind`, and `failed.csv`.
 ///
+/// A caller can download 4 results at the same time (`too_many_downloads`), and all callers 16 (`overloaded`).
+///
 /// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/api/jobs/{id}/results", tag = "Jobs",
@@ -110,7 +113,10 @@ pub(in crate::routes) async fn get_job_results(
         Format::Csv => (ResultForm::Csv, super::super::list::CSV),
         Format::Zip => (ResultForm::Zip(kinds), "application/zip"),
     };
+    let slot = jobs.download()?;
     let bytes = jobs.library.write_results(id, &jobs.access, form).await?;
+    // The stream owns the slot, however it ends.
+    let bytes = bytes.inspect(move |_| _ = &slot);
     let body = match format {
         Format::Ndjson => Body::from_stream(stream::with_error_line(bytes, jobs.drain)),
         _ => Body::from_stream(stream::or_broken(bytes, jobs.drain)),

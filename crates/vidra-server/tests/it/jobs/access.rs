@@ -146,6 +146,44 @@ async fn a_caller_follows_a_limited_number_of_jobs() {
     assert_eq!(send(&app, "anna", "GET", &wait, Value::Null).await.status, 200);
 }
 
+/// A slow reader holds a page of results, so the number of readers is limited.
+#[tokio::test(start_paused = true)]
+async fn downloads_of_results_are_limited() {
+    let names = ["anna", "ben", "carl", "dora", "emil"];
+    let keys = Some(Arc::new(Keys::new(&file(&names))));
+    let app = JobApp::with(Rules { keys, ..Rules::default() }, Limits::default());
+    let mut paths = vec![];
+    for name in names {
+        let started =
+            send(&app, name, "POST", "/api/jobs", json!({"sources": ["txManualAsr"]})).await;
+        paths.push(format!("{}/results", started.header("location").unwrap()));
+    }
+    let download = async |caller: usize| {
+        let key = format!("vk_{}", names[caller]);
+        let request = request("GET", &paths[caller], &[("x-api-key", &key)], "");
+        app.app.app.answer(request, PEER).await
+    };
+    let mut open = vec![];
+    for caller in 0..4 {
+        for _ in 0..4 {
+            let response = download(caller).await;
+            assert_eq!(response.status(), 200);
+            open.push(response);
+        }
+    }
+    for (name, path, refused) in [(0, 0, (429, "too_many_downloads")), (4, 4, (503, "overloaded"))]
+    {
+        let got = send(&app, names[name], "GET", &paths[path], Value::Null).await;
+        assert_eq!((got.status.as_u16(), got.reason().as_str()), refused);
+        assert_eq!(got.header("retry-after"), Some("10"));
+    }
+    open.pop();
+    for _ in 0..2 {
+        let got = send(&app, "emil", "GET", &paths[4], Value::Null).await;
+        assert_eq!(got.status, 200, "a download that has ended returns its slot");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_library_there_are_no_jobs() {
     let off = TestApp::new();
