@@ -286,18 +286,28 @@ impl Fetching {
         let create = |idempotency_key| {
             let (owner, request, sources) =
                 (caller.owner.clone(), request.clone(), sources.to_vec());
-            library.create(Create { owner, request, sources, idempotency_key })
+            let create = Create { owner, request, sources, idempotency_key };
+            Self::create(library.clone(), access.clone(), create)
         };
         let key = (sharing == Sharing::WithEqualCalls).then(|| key(sources, request));
-        let mut created = create(key).await?;
-        if !created.is_new && !created.job.state.is_active() {
+        let (mut fetching, mut job) = create(key).await?;
+        if fetching.job.is_none() && !job.state.is_active() {
             // Its sources may have new videos, or a person paused it.
-            created = create(None).await?;
+            (fetching, job) = create(None).await?;
         }
-        let job = created.is_new.then_some((library, access, created.job.id));
-        let fetching = Self { job, is_deleted: true };
-        caller.note_job(created.job.id);
-        Ok((fetching, created.job))
+        caller.note_job(job.id);
+        Ok((fetching, job))
+    }
+
+    /// Creates a job in a task of its own: the library commits it also if the call is cancelled meanwhile, and the task
+    /// deletes it then.
+    async fn create(library: Library, access: Access, create: Create) -> Result<(Self, Job)> {
+        let creating = tokio::spawn(async move {
+            let created = library.create(create).await?;
+            let job = created.is_new.then_some((library, access, created.job.id));
+            Ok((Self { job, is_deleted: true }, created.job))
+        });
+        creating.await.map_err(Error::internal)?
     }
 }
 
@@ -325,4 +335,34 @@ fn key(sources: &[JobSource], request: &JobRequest) -> String {
     let mut hasher = DefaultHasher::new();
     format!("{sources:?} {request:?}").hash(&mut hasher);
     format!("search_transcripts {:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use vidra_library::Limits;
+
+    use super::*;
+
+    /// The writer of the library commits what it has received, also if the caller has left.
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_while_it_creates_its_job_leaves_no_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.db");
+        let caller = ToolLibrary::new(Library::open(&path, Limits::default()).unwrap());
+        let (library, access) = (&caller.library, &caller.access);
+        let (sources, request) =
+            ([JobSource::parse("txManualAsr").unwrap()], JobRequest::default());
+        for sharing in [Sharing::WithEqualCalls, Sharing::None] {
+            let mut start = Box::pin(Fetching::start(&caller, &sources, &request, sharing));
+            assert!((&mut start).now_or_never().is_none(), "the write is running");
+            drop(start);
+            // These writes follow the creation and the deletion.
+            for _ in 0..20 {
+                library.expire(None).await.unwrap();
+            }
+            let (jobs, _) = library.jobs(access, None, None, 10).await.unwrap();
+            assert!(jobs.is_empty(), "{jobs:?}");
+        }
+    }
 }
