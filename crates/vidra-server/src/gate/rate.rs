@@ -28,7 +28,7 @@ use super::shared_rate::SharedRates;
 
 /// The maximum number of meters of addresses. The least used are evicted, and begin anew with the next
 /// request.
-const MAX_ADDRESSES: usize = 65_536;
+pub(super) const MAX_ADDRESSES: usize = 65_536;
 
 /// How many free requests a caller may send for each request that counts. A client of MCP that opens a session for
 /// each call sends four.

@@ -1,6 +1,7 @@
 //! Rate limits that several machines share. Each machine decides by its own meters, which are exchanged in the background,
 //! so that no request waits for another server.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use vidra::store::{RatePool, RateUse, StoreError};
 
-use super::rate::{Meters, Rate, nanoseconds};
+use super::rate::{MAX_ADDRESSES, Meters, Rate, nanoseconds};
 
 /// The time between two exchanges of a busy machine. Meanwhile the machines can admit more than the limit together.
 const EXCHANGE_EVERY: Duration = Duration::from_millis(100);
@@ -25,8 +26,8 @@ pub(super) struct SharedRates {
     pool: Arc<dyn RatePool>,
     /// The identity of this process.
     id: String,
-    /// The meters with requests that other machines do not know.
-    changed: Mutex<Vec<Changed>>,
+    /// The meters with requests that other machines do not know, the oldest first: at most [`MAX_ADDRESSES`].
+    changed: Mutex<VecDeque<Changed>>,
     has_changed: Notify,
     /// The weight of one request: 1 while the exchange works, and the number of machines while it does not. So each machine
     /// then admits its share of the limit.
@@ -66,7 +67,15 @@ impl SharedRates {
     ) {
         let interval = i64::try_from(rate.interval().as_nanos()).unwrap_or(i64::MAX);
         if meters.add_unsent(interval.saturating_mul(requests)) {
-            self.lock().push(Changed { meters: Arc::clone(meters), rate, opened });
+            let mut queue = self.lock();
+            if queue.len() >= MAX_ADDRESSES
+                && let Some(oldest) = queue.pop_front()
+            {
+                // The next request queues the meter again. The own meters have counted these.
+                oldest.meters.take_unsent();
+            }
+            queue.push_back(Changed { meters: Arc::clone(meters), rate, opened });
+            drop(queue);
             self.has_changed.notify_one();
         }
         self.exchanging.call_once(|| {
@@ -105,7 +114,7 @@ impl SharedRates {
         Some(Ok(()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Changed>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Changed>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -263,6 +272,45 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         }
+    }
+
+    /// A pool that never answers.
+    #[derive(Debug)]
+    struct HangingPool;
+
+    impl RatePool for HangingPool {
+        fn exchange<'a>(
+            &'a self,
+            _used: &'a [RateUse],
+        ) -> BoxFuture<'a, Result<Vec<Duration>, StoreError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn machines<'a>(&'a self, _id: &'a str) -> BoxFuture<'a, Result<u32, StoreError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_is_bounded_while_the_exchange_hangs() {
+        let shared = SharedRates::new(Arc::new(HangingPool));
+        let caller = |number: usize| CallerRate {
+            meters: Meters::new(number.to_string()),
+            rate: "10/s".parse().unwrap(),
+            opened: Instant::now(),
+            shared: Some(Arc::clone(&shared)),
+        };
+        let first = caller(0);
+        first.count();
+        for number in 1..=MAX_ADDRESSES {
+            caller(number).count();
+        }
+        assert_eq!(shared.lock().len(), MAX_ADDRESSES);
+        // The first one was dropped, and is queued with its next request.
+        first.count();
+        let queue = shared.lock();
+        assert_eq!(queue.len(), MAX_ADDRESSES);
+        assert!(Arc::ptr_eq(&queue.back().unwrap().meters, &first.meters));
     }
 
     #[tokio::test(start_paused = true)]
