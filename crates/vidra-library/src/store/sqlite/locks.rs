@@ -6,11 +6,19 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use vidra::{Error, Reason, Result};
 
 use crate::job::JobId;
 use crate::store::error::unavailable;
+
+/// How long a start waits for the start of another process.
+pub(super) const START_WAIT: Duration = Duration::from_secs(30);
+
+/// The time between two attempts to take a lock.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// The locks of a process on one database.
 #[derive(Debug)]
@@ -44,13 +52,15 @@ impl Drop for ProcessLock {
 
 impl Locks {
     /// Takes the shared lock of the database at `path`. If `needs_migration`, `migrate` runs under the exclusive lock
-    /// first.
+    /// first. It blocks for up to `wait` while another process opens the database.
     ///
     /// # Errors
     ///
-    /// [`Reason::LibraryInUse`] if another process uses the database and it has to be migrated.
+    /// [`Reason::LibraryInUse`] if another process does not end its start in time, or if it uses the database and it has to
+    /// be migrated.
     pub(super) fn take<T>(
         path: &Path,
+        wait: Duration,
         mut open: impl FnMut() -> Result<(T, bool)>,
         mut migrate: impl FnMut(&mut T) -> Result<()>,
     ) -> Result<(T, Self)> {
@@ -59,7 +69,7 @@ impl Locks {
         let usage = open_file(&folder.join("usage"))?;
         // Processes that start at the same moment open the file one after the other. The lock ends with this function.
         let start = open_file(&folder.join("start"))?;
-        start.lock().map_err(unavailable)?;
+        lock_within(&start, wait)?;
         usage.lock_shared().map_err(unavailable)?;
         let (mut opened, needs_migration) = open()?;
         if needs_migration {
@@ -136,11 +146,41 @@ fn open_file(path: &Path) -> Result<File> {
     private_options().read(true).create(true).truncate(false).open(path).map_err(unavailable)
 }
 
+/// Takes an exclusive lock, and blocks for up to `wait`.
+#[expect(clippy::disallowed_methods, reason = "opening a library blocks; a file lock has no waker")]
+fn lock_within(file: &File, wait: Duration) -> Result<()> {
+    let deadline = Instant::now() + wait;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(RETRY),
+            taken => return taken.map_err(in_use),
+        }
+    }
+}
+
 fn in_use(error: TryLockError) -> Error {
     match error {
         TryLockError::WouldBlock => {
             Error::new(Reason::LibraryInUse, "Another process uses the library file")
         }
         TryLockError::Error(error) => unavailable(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_does_not_wait_for_ever_for_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.db");
+        let take = || Locks::take(&path, Duration::ZERO, || Ok(((), false)), |()| Ok(()));
+        drop(take().unwrap());
+        let start = open_file(&folder.path().join("library.db-locks/start")).unwrap();
+        start.lock().unwrap();
+        assert_eq!(take().unwrap_err().reason(), Reason::LibraryInUse);
+        drop(start);
+        take().unwrap();
     }
 }

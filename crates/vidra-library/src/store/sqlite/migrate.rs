@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use vidra::{Error, Reason, Result};
 
 use super::error::sql;
-use super::locks::Locks;
+use super::locks::{Locks, START_WAIT};
 
 /// Every migration, in order. The number of a schema is the number of migrations that made it.
 const MIGRATIONS: [&str; 4] = [
@@ -34,7 +34,7 @@ pub(super) fn open(
         let needs_migration = schema(&connection)? < MIGRATIONS.len();
         Ok((connection, needs_migration))
     };
-    Locks::take(path, open, migrate)
+    Locks::take(path, START_WAIT, open, migrate)
 }
 
 /// Applies the missing migrations.
