@@ -194,6 +194,13 @@ impl RenderedResponse {
         self.plain.as_ptr() == answer.cached.body.as_ptr() && apart < SAME_FETCH
     }
 
+    /// Whether this response is from a later fetch than `other`.
+    pub(super) fn is_later(&self, other: &Self) -> bool {
+        // With the suspension the times of both are on one clock.
+        let fetched = |it: &Self| it.fetched + it.suspended;
+        fetched(self) > fetched(other) + SAME_FETCH
+    }
+
     /// Whether a request with these headers gets this response: only `Accept` may make a difference.
     pub(super) fn matches(&self, headers: &HeaderMap) -> bool {
         self.accept().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))

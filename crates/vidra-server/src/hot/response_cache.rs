@@ -126,7 +126,9 @@ impl ResponseCache {
             let before = before.as_deref();
             let rendered = RenderedResponse::new(answer, route, headers, now, suspended, before);
             let rendered = Arc::new(rendered.await);
-            if !target.is_empty() {
+            // Another request may have cached a later fetch while this one hashed a large body.
+            let is_latest = || self.responses.get(target).is_none_or(|it| !it.is_later(&rendered));
+            if !target.is_empty() && is_latest() {
                 self.responses.insert(target.into(), Arc::clone(&rendered));
             }
             rendered
@@ -165,5 +167,43 @@ impl ResponseCache {
 
     pub(crate) fn usage(&self) -> Usage {
         Usage { entries: self.responses.len() as u64, bytes: self.responses.weight() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use vidra::clock::SystemClock;
+    use vidra::{ApiKey, InProcess, Lookup, VideoId};
+    use vidra_sim::Simulator;
+
+    use super::*;
+    use crate::counters::Counters;
+
+    /// The hash of a large body is computed on another thread, and a later answer can be rendered meanwhile.
+    #[tokio::test]
+    async fn an_older_response_does_not_replace_a_newer_one() {
+        let client = Vidra::builder()
+            .key(ApiKey::new("demo-key"))
+            .transport(InProcess(Simulator::new()))
+            .build()
+            .unwrap();
+        let id = VideoId::parse("txManualAsr").unwrap();
+        let newer = Answer::fetch(&client, Lookup::Video(id)).await.unwrap();
+        let mut older = newer.clone();
+        older.cached.body = vec![b' '; 2 << 20].into();
+        older.cached.age = Duration::from_secs(60);
+        let cache = ResponseCache::new(64 << 20, Arc::new(SystemClock));
+        let route = Counters::new(std::iter::empty(), &[]).route(None);
+        let headers = HeaderMap::new();
+        let render = |answer| cache.render("/target", route, &Method::GET, &headers, answer);
+        let mut first = Box::pin(render(&older));
+        assert!((&mut first).now_or_never().is_none(), "it computes the hash");
+        render(&newer).await;
+        first.await;
+        let cached = cache.responses.get("/target").unwrap();
+        assert!(cached.plain == newer.cached.body, "the body of a minute ago");
     }
 }
