@@ -66,6 +66,10 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// The most bytes of an answer that is not a stream.
 const LONGEST_ANSWER: usize = 256 << 20;
 
+/// The most bytes of one line in a stream. Each holds one transcript, and 12 hours of speech take about
+/// 10 MB.
+const LONGEST_LINE: usize = 64 << 20;
+
 impl Service {
     /// The service that the flags and the environment select. `is_quiet` hides the cost.
     pub(crate) fn open(args: &ServiceArgs, is_quiet: bool) -> Result<Self, Failure> {
@@ -195,15 +199,32 @@ impl Service {
     pub(crate) async fn lines(
         &self,
         request: &RestRequest,
+        write: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let answer = self.send(&request.clone().accept("application/x-ndjson")).await?;
+        self.read_lines(answer.into_body(), write).await
+    }
+
+    async fn read_lines(
+        &self,
+        mut body: Body,
         mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut lines = LineBuffer::default();
-        let request = request.clone().accept("application/x-ndjson");
-        let split = |data: &[u8]| {
-            lines.push(data);
-            std::iter::from_fn(|| lines.next()).try_for_each(|line| write(&line))
-        };
-        self.download(&request, split).await
+        while let Some(data) = self.next_data(&mut body).await? {
+            lines.push(&data);
+            std::iter::from_fn(|| lines.next()).try_for_each(|line| write(&line))?;
+            self.check_length(&lines)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a line that does not end, so that a faulty service cannot fill the memory.
+    fn check_length(&self, lines: &LineBuffer) -> Result<(), Failure> {
+        if lines.unfinished() <= LONGEST_LINE {
+            return Ok(());
+        }
+        Err(self.interrupted(&format!("a line is longer than {} MB", LONGEST_LINE >> 20)))
     }
 
     /// The library file of this process, and the client that fetches for it. `None` for a remote service, which runs

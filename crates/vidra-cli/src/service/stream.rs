@@ -6,10 +6,6 @@ use super::lines::LineBuffer;
 use super::{Body, Service};
 use crate::failure::Failure;
 
-/// The most bytes of one line in a stream. Each holds one transcript, and 12 hours of speech take about
-/// 10 MB.
-const LONGEST_LINE: usize = 64 << 20;
-
 /// An answer that arrives as server-sent events.
 pub(crate) struct EventStream<'a> {
     service: &'a Service,
@@ -45,11 +41,7 @@ impl<'a> EventStream<'a> {
             if let Some(data) = self.lines.next_data() {
                 return Ok(Some(data));
             }
-            if self.lines.unfinished() > LONGEST_LINE {
-                let limit = LONGEST_LINE >> 20;
-                let why = format!("an event is longer than {limit} MB");
-                return Err(self.service.interrupted(&why));
-            }
+            self.service.check_length(&self.lines)?;
             match self.service.next_data(&mut self.body).await? {
                 Some(data) => self.lines.push(&data),
                 None => return Ok(None),
@@ -67,7 +59,7 @@ mod tests {
     use http_body_util::{BodyExt, StreamBody};
     use tokio::time::{Instant, sleep, timeout};
 
-    use super::super::{SILENCE, TokenArgs};
+    use super::super::{LONGEST_LINE, SILENCE, TokenArgs};
     use super::*;
     use crate::failure::Exit;
 
@@ -125,12 +117,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn overlong_event_is_rejected() {
+    async fn overlong_line_is_rejected() {
         let service = remote();
-        let piece = Bytes::from(vec![b'x'; 1 << 20]);
-        let pieces =
-            vec![piece; (LONGEST_LINE >> 20) + 1].into_iter().map(|it| Ok(Frame::data(it)));
-        let body = StreamBody::new(stream::iter(pieces).chain(stream::pending())).boxed_unsync();
-        is_interruption(events(&service, body).next().await, "an event is longer than 64 MB");
+        let body = || {
+            let piece = Bytes::from(vec![b'x'; 1 << 20]);
+            let pieces = vec![piece; (LONGEST_LINE >> 20) + 1].into_iter();
+            let first = Bytes::from_static(b"{}\n");
+            let pieces = std::iter::once(first).chain(pieces).map(|it| Ok(Frame::data(it)));
+            StreamBody::new(stream::iter(pieces).chain(stream::pending())).boxed_unsync()
+        };
+        is_interruption(events(&service, body()).next().await, "a line is longer than 64 MB");
+        let mut lines = vec![];
+        let write = |line: &[u8]| {
+            lines.push(line.to_vec());
+            Ok(())
+        };
+        let read = service.read_lines(body(), write).await;
+        is_interruption(read, "a line is longer than 64 MB");
+        assert_eq!(lines, [b"{}"], "whole lines are written before");
     }
 }
