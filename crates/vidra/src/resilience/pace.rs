@@ -155,6 +155,11 @@ impl State {
     fn ahead(&self, now: Instant) -> Duration {
         self.spent_until.saturating_duration_since(now)
     }
+
+    /// Raises the permits taken so far to `spent`, but to no more than the burst. It never lowers them.
+    fn raise(&mut self, limit: Limit, spent: Duration, now: Instant) {
+        self.spent_until = self.spent_until.max(now + spent.min(limit.bucket.capacity()));
+    }
 }
 
 impl Pacer {
@@ -281,16 +286,17 @@ impl Pacer {
     /// Counts permits that an earlier process took. It never lowers the count.
     pub(crate) fn restore(&self, spent: Duration, now: Instant) {
         if let Some(limit) = self.limit {
-            let mut state = self.state();
-            state.spent_until = state.spent_until.max(now + spent.min(limit.bucket.capacity()));
+            self.state().raise(limit, spent, now);
         }
     }
 
     /// Counts permits that others may have taken, but no more than the burst.
     pub(crate) fn spend_more(&self, permits: u32, now: Instant) {
         if let Some(limit) = self.limit {
-            let spent = self.spent(now) + limit.bucket.interval().saturating_mul(permits);
-            self.restore(spent, now);
+            let mut state = self.state();
+            let more = limit.bucket.interval().saturating_mul(permits);
+            let spent = state.ahead(now).saturating_add(more);
+            state.raise(limit, spent, now);
         }
     }
 

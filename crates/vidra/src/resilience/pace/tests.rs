@@ -210,3 +210,17 @@ async fn without_a_pace_there_is_no_wait() {
         }
     }
 }
+
+#[test]
+fn permits_of_others_that_are_counted_concurrently_add_up() {
+    const THREADS: u32 = 4;
+    const EACH: u32 = 20_000;
+    let now = Instant::now();
+    let pacer = Pacer::new(Some(Pace { burst: THREADS * EACH, per_hour: 3600 }), now);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| (0..EACH).for_each(|_| pacer.spend_more(1, now)));
+        }
+    });
+    assert_eq!(pacer.spent(now), THREADS * EACH * SECOND);
+}
