@@ -8,12 +8,12 @@ pub(crate) mod feed;
 pub(crate) mod page;
 pub(crate) mod transcript;
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::clock::Clock;
 use crate::context::waiters::Urgency;
@@ -21,11 +21,11 @@ use crate::context::{Context, no_waiters};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::resilience::outcome::CallOutcome;
-use crate::resilience::pace::{Permit, PermitUrgency};
+use crate::resilience::pace::PermitUrgency;
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
 use egress::pool::Egresses;
-use egress::shared::EgressPool;
+use egress::shared::{Permits, SharedEgress};
 use egress::{Egress, Session};
 use feed::Feeds;
 
@@ -37,19 +37,12 @@ pub(crate) struct Web {
     pub(crate) origin: String,
     pub(crate) egresses: Arc<Egresses>,
     /// The state that machines with the same addresses share. `None` if they do not.
-    pub(crate) shared: Option<SharedEgress>,
+    pub(crate) shared: Option<Arc<SharedEgress>>,
     pub(crate) clients: Clients,
     pub(crate) pot_provider: Option<PotProvider>,
     pub(crate) sender: Sender,
     pub(crate) feeds: Feeds,
     pub(crate) clock: Arc<dyn Clock>,
-}
-
-/// The pool of a client whose addresses are shared.
-pub(crate) struct SharedEgress {
-    pub(crate) pool: Arc<dyn EgressPool>,
-    /// Whether blocks are exchanged, which begins with the first request because it needs a runtime.
-    pub(crate) exchanging: Once,
 }
 
 /// The operator's provider of proof-of-origin tokens.
@@ -177,6 +170,11 @@ impl TranscriptContext<'_> {
         error.with_retry_after(Some(wait)).for_one_caller()
     }
 
+    fn deadline_passed(&self) -> Error {
+        // Followers of the same fetch may have more time.
+        Reason::TimedOut.error(self.id).for_one_caller()
+    }
+
     /// The urgency of the fetch: that of its most urgent waiter. Nobody waits for a renewal, so that it counts as an
     /// entry of a batch, or of the background if a background request began it.
     pub(crate) fn urgency(&self) -> PermitUrgency {
@@ -198,7 +196,7 @@ impl TranscriptContext<'_> {
         &self,
         egress: &'e Egress,
         kind: WebRequestKind,
-    ) -> Result<Option<Permit<'e>>> {
+    ) -> Result<Option<Permits<'e>>> {
         let pacer = match kind {
             WebRequestKind::Player | WebRequestKind::Page => &egress.pacer,
             WebRequestKind::Translation => &egress.translations,
@@ -220,14 +218,21 @@ impl TranscriptContext<'_> {
                 }
                 () = self.ctx.waiters.gone() => return Err(no_waiters()),
             };
-            let Some(SharedEgress { pool, exchanging }) = &self.web.shared else {
-                return Ok(Some(permit));
+            let Some(shared) = &self.web.shared else {
+                return Ok(Some(Permits::own(permit)));
             };
-            exchanging.call_once(|| self.web.egresses.share(Arc::clone(pool)));
+            shared.exchange(&self.web.egresses);
             let is_translation = kind == WebRequestKind::Translation;
-            if let Some(permit) = egress.shared_permit(&**pool, pacer, permit, is_translation).await
-            {
-                return Ok(Some(permit));
+            let taking = egress.shared_permit(shared, pacer, permit, is_translation);
+            let permits = tokio::select! {
+                biased;
+                permits = timeout_at(self.ctx.deadline, taking) => {
+                    permits.map_err(|_| self.deadline_passed())?
+                }
+                () = self.ctx.waiters.gone() => return Err(no_waiters()),
+            };
+            if permits.is_some() {
+                return Ok(permits);
             }
         }
     }
@@ -237,12 +242,10 @@ impl TranscriptContext<'_> {
         egress: &Egress,
         kind: WebRequestKind,
         request: &Request<Bytes>,
-        permit: Option<Permit<'_>>,
+        permits: Option<Permits<'_>>,
         is_retry: bool,
     ) -> Result<Answer, Fault> {
-        let timed_out = || Reason::TimedOut.error(self.id);
-        // Followers of the same fetch may have more time.
-        let deadline_passed = || Fault::permanent(timed_out().for_one_caller());
+        let deadline_passed = || Fault::permanent(self.deadline_passed());
         if self.left().is_zero() {
             return Err(deadline_passed());
         }
@@ -252,8 +255,8 @@ impl TranscriptContext<'_> {
             Fault::permanent(Reason::Failing.error(self.id).with_retry_after(Some(wait)))
         })?;
         // From here on the request counts as sent, even if this future is dropped.
-        if let Some(permit) = permit {
-            permit.used();
+        if let Some(permits) = permits {
+            permits.used();
         }
         let failure = match attempt.exchange(&*egress.transport, request.clone(), self.ctx).await {
             Ok((answer, attempt)) => {
@@ -278,7 +281,7 @@ impl TranscriptContext<'_> {
             }
             // A retry would get the same large response.
             Failure::TooLarge => Fault::permanent(Reason::PlatformChanged.error(self.id)),
-            Failure::TimedOut => Fault::transient(timed_out()),
+            Failure::TimedOut => Fault::transient(Reason::TimedOut.error(self.id)),
         })
     }
 

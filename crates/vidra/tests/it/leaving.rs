@@ -1,11 +1,16 @@
 //! Callers that run out of time or leave: nothing is spent without waiters, and other callers are not affected.
 
+use std::future::pending;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 use tokio::time::{Instant, advance, sleep, timeout};
+use vidra::store::BoxFuture;
 use vidra::{
-    Builder, CacheOutcome, ErrorKind, Lookup, PlaylistId, RetryPolicy, TranscriptQuery, VideoId,
+    BatchQuery, Builder, CacheOutcome, EgressPool, EgressState, ErrorKind, Lookup, Pace, Pacing,
+    PlaylistId, Reason, Result, RetryPolicy, TakenPermit, TranscriptQuery, VideoId, WantedPermit,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
@@ -177,4 +182,81 @@ async fn a_handle_has_its_own_deadline() {
         let error = handle.playlist(&playlist("PLsize5000")).await.unwrap_err();
         assert_eq!((error.kind(), started.elapsed()), (ErrorKind::Timeout, 200 * MS));
     }
+}
+
+/// The shared rate limit of an egress address. A call takes 100 ms, and has its effect after half of them.
+#[derive(Debug, Default)]
+struct SlowPool {
+    taken: Mutex<u32>,
+    spent: Mutex<Duration>,
+}
+
+impl SlowPool {
+    /// The permits that were taken so far, and the time that they add, without those that were returned.
+    fn state(&self) -> (u32, Duration) {
+        (*self.taken.lock().unwrap(), *self.spent.lock().unwrap())
+    }
+}
+
+impl EgressPool for SlowPool {
+    fn take<'a>(&'a self, wanted: &'a WantedPermit) -> BoxFuture<'a, Result<TakenPermit>> {
+        Box::pin(async {
+            sleep(50 * MS).await;
+            *self.taken.lock().unwrap() += 1;
+            *self.spent.lock().unwrap() += wanted.interval;
+            sleep(50 * MS).await;
+            Ok(TakenPermit { is_taken: true, ahead: self.state().1 })
+        })
+    }
+
+    fn give_back<'a>(&'a self, unused: &'a WantedPermit) -> BoxFuture<'a, Result<()>> {
+        *self.spent.lock().unwrap() -= unused.interval;
+        Box::pin(async { Ok(()) })
+    }
+
+    fn exchange<'a>(&'a self, _own: &'a [EgressState]) -> BoxFuture<'a, Result<Vec<EgressState>>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+
+    fn machines(&self) -> u32 {
+        1
+    }
+
+    fn changed<'a>(&'a self, _seen: &'a mut u64) -> BoxFuture<'a, ()> {
+        Box::pin(pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shared_permit_that_is_not_used_is_returned() {
+    let sim = Simulator::new();
+    let pool = Arc::new(SlowPool::default());
+    let pacing = Pacing::At(Pace { burst: 100, per_hour: 60 });
+    let vidra = builder(&sim).pacing(pacing).egress_pool(pool.clone()).build().unwrap();
+    // The caller leaves before the permit is taken, before the answer, and after both.
+    let table = [(25, 0), (75, 0), (60_000, 4)];
+    for (leaves_after, players) in table {
+        let before = pool.state();
+        let query = BatchQuery::default().with_concurrency(5).with_to(4);
+        let batch = vidra.playlist_transcripts(&playlist("PLsize500"), &query).count();
+        let _ = timeout(leaves_after * MS, batch).await;
+        sleep(200 * MS).await;
+        let (all, spent) = pool.state();
+        assert_eq!(all - before.0, 4, "{leaves_after}");
+        assert_eq!(sim.record().calls_to(Endpoint::Player), players, "{leaves_after}");
+        assert_eq!(spent, 60_000 * MS * u32::try_from(players).unwrap(), "{leaves_after}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shared_permit_that_comes_too_late_is_returned() {
+    let sim = Simulator::new();
+    let pool = Arc::new(SlowPool::default());
+    let pacing = Pacing::At(Pace { burst: 100, per_hour: 60 });
+    let vidra = builder(&sim).pacing(pacing).egress_pool(pool.clone());
+    let vidra = vidra.deadline(75 * MS).build().unwrap();
+    let late = vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await;
+    assert_eq!(late.unwrap_err().reason(), Reason::TimedOut);
+    sleep(200 * MS).await;
+    assert_eq!((pool.state(), sim.record().calls_to(Endpoint::Player)), ((1, Duration::ZERO), 0));
 }

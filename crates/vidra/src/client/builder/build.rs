@@ -1,6 +1,6 @@
 //! Builds a client from its settings.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
@@ -33,9 +33,10 @@ use crate::store::{Memory, Tiers};
 use crate::transport::{Network, Transport};
 use crate::video::Include;
 use crate::web::egress::pool::Egresses;
+use crate::web::egress::shared::SharedEgress;
 use crate::web::egress::{EgressAddress, EgressLimits};
 use crate::web::feed::{ATTEMPT_TIMEOUT, FEED, Feeds};
-use crate::web::{PotProvider, SharedEgress, Web, WebRequestKind};
+use crate::web::{PotProvider, Web, WebRequestKind};
 
 /// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
 const FAILURES_LAST: Duration = Duration::from_secs(1);
@@ -131,7 +132,7 @@ impl Builder {
         let web = Web {
             origin: self.web_url,
             egresses: Arc::new(Egresses::new(addresses, settings, now)),
-            shared: self.egress_pool.map(|pool| SharedEgress { pool, exchanging: Once::new() }),
+            shared: self.egress_pool.map(|pool| Arc::new(SharedEgress::new(pool))),
             clients: self.clients,
             pot_provider: self
                 .pot_provider

@@ -54,6 +54,20 @@ impl EgressPool for PostgresEgress {
         }))
     }
 
+    fn give_back<'a>(&'a self, unused: &'a WantedPermit) -> BoxFuture<'a, Result<()>> {
+        let WantedPermit { address, is_translation, interval, .. } = unused.clone();
+        Box::pin(self.database.transaction(move |transaction| {
+            Box::pin(async move {
+                let sql = "UPDATE vidra.egress_paces SET spent_until = spent_until - make_interval(secs => $3)
+                    WHERE address = $1 AND is_translation = $2";
+                let parameters: [&(dyn ToSql + Sync); 3] =
+                    [&address, &is_translation, &interval.as_secs_f64()];
+                transaction.execute(sql, &parameters).await?;
+                Ok(())
+            })
+        }))
+    }
+
     fn exchange<'a>(&'a self, own: &'a [EgressState]) -> BoxFuture<'a, Result<Vec<EgressState>>> {
         let (own, machine) = (own.to_vec(), self.machine);
         let machines = Arc::clone(&self.machines);
@@ -174,4 +188,34 @@ async fn seen(transaction: &Transaction<'_>, machine: i64, own: &[EgressState]) 
 /// A time from the database, which is not negative.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::testing::TestDatabase;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// A permit of a rate limit with a burst of `burst`.
+    fn wanted(burst: u32) -> WantedPermit {
+        let (address, is_translation) = ("direct".to_owned(), false);
+        WantedPermit { address, is_translation, interval: HOUR, capacity: burst * HOUR }
+    }
+
+    #[tokio::test]
+    async fn a_permit_that_is_returned_can_be_taken_again() {
+        let Some(database) = TestDatabase::new() else { return };
+        let egress = PostgresEgress::new(database.connect().await);
+        let wanted = wanted(2);
+        let mut taken = vec![];
+        for _ in 0..3 {
+            taken.push(egress.take(&wanted).await.unwrap().is_taken);
+        }
+        egress.give_back(&wanted).await.unwrap();
+        for _ in 0..2 {
+            taken.push(egress.take(&wanted).await.unwrap().is_taken);
+        }
+        assert_eq!(taken, [true, true, false, true, false]);
+    }
 }

@@ -1,16 +1,17 @@
 //! The pace and the blocks of egress addresses that several machines share.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::Egress;
 use super::pool::Egresses;
 use super::saved::EgressState;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::resilience::pace::{Pacer, Permit};
 use crate::transport::BoxFuture;
 
@@ -28,6 +29,14 @@ pub trait EgressPool: fmt::Debug + Send + Sync + 'static {
     ///
     /// [`Reason::DatabaseUnavailable`](crate::Reason::DatabaseUnavailable).
     fn take<'a>(&'a self, wanted: &'a WantedPermit) -> BoxFuture<'a, Result<TakenPermit>>;
+
+    /// Returns a permit that was taken, but not used. It is not repeated after a failure, because it has an effect each
+    /// time.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::DatabaseUnavailable`](crate::Reason::DatabaseUnavailable).
+    fn give_back<'a>(&'a self, unused: &'a WantedPermit) -> BoxFuture<'a, Result<()>>;
 
     /// Reports the blocks of this machine's addresses, and returns those of all machines. It never shortens a block. The
     /// permits in `own` were taken while the pool did not answer.
@@ -66,32 +75,109 @@ pub struct TakenPermit {
     pub ahead: Duration,
 }
 
+/// The pool of a client whose addresses are shared.
+pub(crate) struct SharedEgress {
+    pub(crate) pool: Arc<dyn EgressPool>,
+    /// Whether blocks are exchanged, which begins with the first request because it needs a runtime.
+    exchanging: Once,
+}
+
+impl SharedEgress {
+    pub(crate) fn new(pool: Arc<dyn EgressPool>) -> Self {
+        Self { pool, exchanging: Once::new() }
+    }
+
+    /// Begins to exchange the blocks of these addresses, unless it has begun.
+    pub(crate) fn exchange(&self, egresses: &Arc<Egresses>) {
+        self.exchanging.call_once(|| egresses.share(Arc::clone(&self.pool)));
+    }
+
+    /// Takes a permit, if there is one, and returns how far the permits of all machines are ahead of the steady rate. If
+    /// the caller leaves, the call still ends, so that its permit is returned.
+    async fn take(
+        self: &Arc<Self>,
+        wanted: WantedPermit,
+    ) -> Result<(Option<SharedPermit>, Duration)> {
+        let shared = Arc::clone(self);
+        let taking = tokio::spawn(async move {
+            let TakenPermit { is_taken, ahead } = shared.pool.take(&wanted).await?;
+            let permit = is_taken.then(|| SharedPermit { shared, wanted, is_used: false });
+            Ok((permit, ahead))
+        });
+        taking.await.map_err(Error::internal)?
+    }
+}
+
+/// A permit of the shared rate limit. It is returned if it is dropped before it is used.
+struct SharedPermit {
+    shared: Arc<SharedEgress>,
+    wanted: WantedPermit,
+    is_used: bool,
+}
+
+impl Drop for SharedPermit {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        // Outside a runtime, or while the pool does not answer, it counts as used.
+        if let Ok(runtime) = Handle::try_current() {
+            let (shared, wanted) = (Arc::clone(&self.shared), self.wanted.clone());
+            runtime.spawn(async move {
+                let _ = shared.pool.give_back(&wanted).await;
+            });
+        }
+    }
+}
+
+/// The permits to send one request: of the rate limit of this machine, and of the shared one if its pool answered. They
+/// are returned if they are dropped before [`Permits::used`].
+pub(crate) struct Permits<'p> {
+    own: Permit<'p>,
+    shared: Option<SharedPermit>,
+}
+
+impl<'p> Permits<'p> {
+    /// A permit of this machine alone.
+    pub(crate) fn own(own: Permit<'p>) -> Self {
+        Self { own, shared: None }
+    }
+
+    /// Marks the permits as used, because the request is being sent.
+    pub(crate) fn used(self) {
+        self.own.used();
+        if let Some(mut shared) = self.shared {
+            shared.is_used = true;
+        }
+    }
+}
+
 impl Egress {
-    /// Takes the permit of the shared rate limit that belongs to `permit`. `None` if other machines have used it up; the
+    /// Takes the permit of the shared rate limit that belongs to `own`. `None` if other machines have used it up; the
     /// rate limiter of this machine then knows how long to wait. While the pool does not answer, each machine uses its
     /// share of the rate limit.
     pub(crate) async fn shared_permit<'p>(
         &self,
-        pool: &dyn EgressPool,
+        shared: &Arc<SharedEgress>,
         pacer: &Pacer,
-        permit: Permit<'p>,
+        own: Permit<'p>,
         is_translation: bool,
-    ) -> Option<Permit<'p>> {
-        let Some(bucket) = pacer.bucket() else { return Some(permit) };
+    ) -> Option<Permits<'p>> {
+        let Some(bucket) = pacer.bucket() else { return Some(Permits::own(own)) };
         let wanted = WantedPermit {
             address: self.identity.clone(),
             is_translation,
             interval: bucket.interval(),
             capacity: bucket.capacity(),
         };
-        let Ok(TakenPermit { is_taken, ahead }) = pool.take(&wanted).await else {
+        let Ok((taken, ahead)) = shared.take(wanted).await else {
             self.is_unreported.store(true, Ordering::Relaxed);
-            pacer.spend_more(pool.machines().saturating_sub(1), Instant::now());
-            return Some(permit);
+            pacer.spend_more(shared.pool.machines().saturating_sub(1), Instant::now());
+            return Some(Permits::own(own));
         };
-        let permit = is_taken.then_some(permit);
+        let permits = taken.map(|taken| Permits { own, shared: Some(taken) });
         pacer.restore(ahead, Instant::now());
-        permit
+        permits
     }
 
     /// Whether a shared block is news for this address.
