@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 use tokio_postgres::{Config, Transaction};
@@ -149,15 +149,17 @@ impl Database {
                 return Ok(done);
             }
             Ok(Err(failure)) => failure,
-            Err(_elapsed) => Failure { what: "no answer in time".to_owned(), is_outage: true },
+            Err(_elapsed) => Failure::no_answer(),
         };
         if let Some(client) = client {
             // Its connection may be in the middle of a transaction.
             drop(Object::take(client));
         }
-        match failure.is_outage {
-            true => outage.failed(&failure.what),
-            false => tracing::error!(error = failure.what, "database transaction failed"),
+        match failure.kind {
+            FailureKind::Outage => outage.failed(&failure.what),
+            FailureKind::Busy | FailureKind::Statement => {
+                tracing::error!(error = failure.what, "database transaction failed");
+            }
         }
         let error = unavailable().with_source(failure.what);
         Err(error.with_retry_after(Some(outage::PAUSE.max(Duration::from_secs(1)))))
@@ -209,19 +211,30 @@ fn unavailable() -> Error {
 struct Failure {
     /// For the log. It contains no value of a parameter and no password.
     what: String,
-    /// Whether the database does not work, or only this transaction failed.
-    is_outage: bool,
+    kind: FailureKind,
+}
+
+/// What a failure says about the database.
+enum FailureKind {
+    /// It does not work.
+    Outage,
+    /// Nothing: other transactions of this machine use all connections.
+    Busy,
+    /// It works, but a statement failed.
+    Statement,
 }
 
 impl Failure {
-    fn from_pool(error: &deadpool_postgres::PoolError) -> Self {
-        match error {
-            deadpool_postgres::PoolError::Backend(error) => Self::from_sql(error),
-            deadpool_postgres::PoolError::Timeout(_) => {
-                Self { what: "no connection in time".to_owned(), is_outage: true }
+    fn from_pool(error: &PoolError) -> Self {
+        let (what, kind) = match error {
+            PoolError::Backend(error) => return Self::from_sql(error),
+            PoolError::Timeout(TimeoutType::Wait) => {
+                ("all connections are in use", FailureKind::Busy)
             }
-            _ => Self { what: "no connection".to_owned(), is_outage: true },
-        }
+            PoolError::Timeout(_) => ("no connection in time", FailureKind::Outage),
+            _ => ("no connection", FailureKind::Outage),
+        };
+        Self { what: what.to_owned(), kind }
     }
 
     fn from_sql(error: &tokio_postgres::Error) -> Self {
@@ -230,7 +243,12 @@ impl Failure {
             let state = state.code();
             ["08", "53", "57P"].iter().any(|class| state.starts_with(class)) || state == "25006"
         });
-        Self { what: connect::described(error), is_outage }
+        let kind = if is_outage { FailureKind::Outage } else { FailureKind::Statement };
+        Self { what: connect::described(error), kind }
+    }
+
+    fn no_answer() -> Self {
+        Self { what: "no answer in time".to_owned(), kind: FailureKind::Outage }
     }
 }
 

@@ -5,7 +5,7 @@ use tokio::sync::broadcast;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Config};
 
-use super::{Database, Failure, connect, migrate, unavailable};
+use super::{Database, Failure, FailureKind, connect, migrate, unavailable};
 use crate::error::{Error, Result};
 
 /// How many messages a slow receiver may miss.
@@ -93,7 +93,7 @@ impl Sessions {
     /// The error of a statement without an answer.
     #[doc(hidden)]
     pub fn timed_out(&self) -> Error {
-        self.failed(Failure { what: "no answer in time".to_owned(), is_outage: true })
+        self.failed(Failure::no_answer())
     }
 
     /// Notes that the database answers.
@@ -103,10 +103,13 @@ impl Sessions {
     }
 
     fn failed(&self, failure: Failure) -> Error {
-        if failure.is_outage {
-            self.database.0.outage.failed(&failure.what);
-            return unavailable().with_source(failure.what);
+        match failure.kind {
+            FailureKind::Outage => {
+                self.database.0.outage.failed(&failure.what);
+                unavailable().with_source(failure.what)
+            }
+            FailureKind::Busy => unavailable().with_source(failure.what),
+            FailureKind::Statement => Error::internal(failure.what),
         }
-        Error::internal(failure.what)
     }
 }

@@ -91,3 +91,27 @@ async fn a_lost_connection_is_replaced_and_an_outage_ends_by_itself() {
         assert!(!shared.is_failing());
     }
 }
+
+#[tokio::test]
+async fn a_full_pool_is_no_outage() {
+    let Some(database) = TestDatabase::new() else { return };
+    let shared = database.connect().await;
+    let sessions = shared.sessions("public", &[], 1, 2_000).await.unwrap();
+    let mut used = vec![sessions.connection().await.unwrap()];
+    for _ in 0..CONNECTIONS {
+        used.push(shared.0.pool.get().await.unwrap());
+    }
+    // The waits end at once.
+    tokio::time::pause();
+    let transaction = shared.transaction(|_| Box::pin(async { Ok(()) }));
+    let session = sessions.connection();
+    let failed = [transaction.await.unwrap_err(), session.await.unwrap_err()];
+    tokio::time::resume();
+    for error in failed {
+        assert_eq!(error.reason(), Reason::DatabaseUnavailable, "{error:?}");
+    }
+    assert!(!shared.is_failing());
+    drop(used);
+    shared.transaction(|_| Box::pin(async { Ok(()) })).await.unwrap();
+    drop(sessions.connection().await.unwrap());
+}

@@ -6,6 +6,7 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
 use super::Egress;
@@ -20,6 +21,10 @@ const EXCHANGE_EVERY: Duration = Duration::from_secs(1);
 
 /// A shared block that ends later than our own by less than this is the same one: clocks differ.
 const SAME_BLOCK: Duration = Duration::from_secs(1);
+
+/// The number of concurrent calls about permits. They wait for each other at the row of their address, and must leave
+/// connections of the database to the quota.
+const CALLS: usize = 4;
 
 /// The state of egress addresses that several machines share.
 pub trait EgressPool: fmt::Debug + Send + Sync + 'static {
@@ -80,11 +85,12 @@ pub(crate) struct SharedEgress {
     pub(crate) pool: Arc<dyn EgressPool>,
     /// Whether blocks are exchanged, which begins with the first request because it needs a runtime.
     exchanging: Once,
+    calls: Arc<Semaphore>,
 }
 
 impl SharedEgress {
     pub(crate) fn new(pool: Arc<dyn EgressPool>) -> Self {
-        Self { pool, exchanging: Once::new() }
+        Self { pool, exchanging: Once::new(), calls: Arc::new(Semaphore::new(CALLS)) }
     }
 
     /// Begins to exchange the blocks of these addresses, unless it has begun.
@@ -93,13 +99,15 @@ impl SharedEgress {
     }
 
     /// Takes a permit, if there is one, and returns how far the permits of all machines are ahead of the steady rate. If
-    /// the caller leaves, the call still ends, so that its permit is returned.
+    /// the caller leaves after the call has begun, the call still ends, so that its permit is returned.
     async fn take(
         self: &Arc<Self>,
         wanted: WantedPermit,
     ) -> Result<(Option<SharedPermit>, Duration)> {
+        let call = Arc::clone(&self.calls).acquire_owned().await.map_err(Error::internal)?;
         let shared = Arc::clone(self);
         let taking = tokio::spawn(async move {
+            let _call = call;
             let TakenPermit { is_taken, ahead } = shared.pool.take(&wanted).await?;
             let permit = is_taken.then(|| SharedPermit { shared, wanted, is_used: false });
             Ok((permit, ahead))
@@ -124,6 +132,7 @@ impl Drop for SharedPermit {
         if let Ok(runtime) = Handle::try_current() {
             let (shared, wanted) = (Arc::clone(&self.shared), self.wanted.clone());
             runtime.spawn(async move {
+                let _call = shared.calls.acquire().await;
                 let _ = shared.pool.give_back(&wanted).await;
             });
         }
@@ -242,3 +251,6 @@ impl Egresses {
         Ok(())
     }
 }
+
+#[cfg(all(test, feature = "postgres"))]
+mod tests;
