@@ -180,7 +180,7 @@ impl Egress {
             capacity: bucket.capacity(),
         };
         let Ok((taken, ahead)) = shared.take(wanted).await else {
-            self.is_unreported.store(true, Ordering::Relaxed);
+            self.is_unreported.store(true, Ordering::Release);
             pacer.spend_more(shared.pool.machines().saturating_sub(1), Instant::now());
             return Some(Permits::own(own));
         };
@@ -222,9 +222,10 @@ impl Egresses {
 
     /// Reports the blocks of this machine, and takes over longer ones of the others.
     pub(crate) async fn exchange(&self, pool: &dyn EgressPool) -> Result<()> {
-        let mut own = self.states(Instant::now());
+        // Before the states are read: a permit that is taken after that is reported by the next exchange.
         let unreported: Vec<&Egress> =
-            self.all.iter().filter(|it| it.is_unreported.swap(false, Ordering::Relaxed)).collect();
+            self.all.iter().filter(|it| it.is_unreported.swap(false, Ordering::Acquire)).collect();
+        let mut own = self.states(Instant::now());
         for state in &mut own {
             if !unreported.iter().any(|egress| egress.identity == state.address) {
                 // The pool knows it.
@@ -232,7 +233,7 @@ impl Egresses {
             }
         }
         let states = pool.exchange(&own).await.inspect_err(|_| {
-            unreported.iter().for_each(|it| it.is_unreported.store(true, Ordering::Relaxed));
+            unreported.iter().for_each(|it| it.is_unreported.store(true, Ordering::Release));
         })?;
         let now = Instant::now();
         let mut is_changed = false;
@@ -252,5 +253,5 @@ impl Egresses {
     }
 }
 
-#[cfg(all(test, feature = "postgres"))]
+#[cfg(test)]
 mod tests;

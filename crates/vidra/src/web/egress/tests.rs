@@ -5,7 +5,7 @@ use crate::transport::Network;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Addresses with a rate limit of one request a minute.
-fn egresses(count: usize, now: Instant) -> Egresses {
+pub(super) fn egresses(count: usize, now: Instant) -> Egresses {
     let requests = Some(Pace { burst: 1, per_hour: 60 });
     let breaker = BreakerPolicy { failures: 5, first_pause: MINUTE, longest_pause: MINUTE };
     let settings = EgressLimits { requests, translations: None, breaker, block_pause: 10 * MINUTE };

@@ -1,7 +1,17 @@
+use std::future::{pending, ready};
+use std::sync::Mutex;
+use std::thread;
+
+use futures_util::FutureExt;
+
+use super::super::tests::egresses;
 use super::*;
+use crate::error::Reason;
+use crate::resilience::pace::PermitUrgency;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
+#[cfg(feature = "postgres")]
 #[tokio::test]
 async fn takes_that_wait_for_another_machine_leave_connections_for_the_quota() {
     use futures_util::future::join_all;
@@ -58,4 +68,63 @@ async fn takes_that_wait_for_another_machine_leave_connections_for_the_quota() {
     let (granted, _) = tokio::join!(work, lock);
     granted.unwrap();
     assert!(!one.is_failing());
+}
+
+/// A pool that grants no permit, as if its database failed, and whose exchanges work.
+#[derive(Debug, Default)]
+struct FailingPool {
+    /// The longest time that an exchange reported as spent.
+    reported: Mutex<Duration>,
+}
+
+impl EgressPool for FailingPool {
+    fn take<'a>(&'a self, _wanted: &'a WantedPermit) -> BoxFuture<'a, Result<TakenPermit>> {
+        Box::pin(ready(Err(Error::new(Reason::DatabaseUnavailable, "down"))))
+    }
+
+    fn give_back<'a>(&'a self, _unused: &'a WantedPermit) -> BoxFuture<'a, Result<()>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn exchange<'a>(&'a self, own: &'a [EgressState]) -> BoxFuture<'a, Result<Vec<EgressState>>> {
+        let mut reported = self.reported.lock().unwrap();
+        *reported = own.iter().map(|state| state.spent).fold(*reported, Duration::max);
+        Box::pin(ready(Ok(vec![])))
+    }
+
+    fn machines(&self) -> u32 {
+        1
+    }
+
+    fn changed<'a>(&'a self, _seen: &'a mut u64) -> BoxFuture<'a, ()> {
+        Box::pin(pending())
+    }
+}
+
+#[test]
+fn a_permit_that_is_taken_during_an_exchange_is_reported_by_the_next_one() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for round in 0..30 {
+        let egresses = egresses(2, Instant::now());
+        let [first, second] = &egresses.all[..] else { panic!("two addresses") };
+        let pool = Arc::new(FailingPool::default());
+        let shared = Arc::new(SharedEgress::new(pool.clone()));
+        let take = async {
+            let deadline = Instant::now() + HOUR;
+            let own = first.pacer.acquire(PermitUrgency::Interactive, deadline, |_| {});
+            let own = own.await.unwrap();
+            first.shared_permit(&shared, &first.pacer, own, false).await.unwrap().used();
+        };
+        thread::scope(|scope| {
+            // The exchange reads the first address, and stops at the second one.
+            let lock = second.state();
+            scope.spawn(|| egresses.exchange(&*pool).now_or_never().unwrap().unwrap());
+            (0..round).for_each(|_| thread::yield_now());
+            runtime.block_on(take);
+            drop(lock);
+        });
+        egresses.exchange(&*pool).now_or_never().unwrap().unwrap();
+        let (reported, spent) = (*pool.reported.lock().unwrap(), first.pacer.spent(Instant::now()));
+        assert!(reported >= spent, "round {round}: {reported:?} of {spent:?}");
+    }
 }
