@@ -111,26 +111,29 @@ impl SharedFetches {
         taken.collect()
     }
 
-    /// Holds leases, and renews them for `longest`.
+    /// Holds leases that were requested at `begun`, and renews them for `longest`.
     fn hold(
         self: &Arc<Self>,
-        leases: Vec<(String, Option<FencingToken>)>,
+        leases: Vec<(String, FencingToken)>,
+        begun: Instant,
         longest: Duration,
     ) -> Turn {
         let mut all_held = self.held();
-        for (key, _) in leases.iter().filter(|(_, lease)| lease.is_some()) {
+        for (key, _) in &leases {
             *all_held.entry(key.clone()).or_default() += 1;
         }
         drop(all_held);
-        let (shared, held) = (Arc::clone(self), leases.clone());
-        let until = Instant::now() + longest;
+        let (shared, mut current) = (Arc::clone(self), leases.clone());
         let renewing = tokio::spawn(async move {
-            while Instant::now() < until {
-                sleep(RENEW_EVERY).await;
-                // A lease that is lost costs one more fetch of another machine.
-                let _ = timeout(RENEW_EVERY, shared.renew(&held)).await;
+            // The leases run since the request, and its answer can be late.
+            let mut due = begun + RENEW_EVERY;
+            while !current.is_empty() && Instant::now() < begun + longest {
+                sleep_until(due).await;
+                shared.renew(&mut current).await;
+                due = Instant::now() + RENEW_EVERY;
             }
         });
+        let leases = leases.into_iter().map(|(key, fence)| (key, Some(fence))).collect();
         Turn { shared: Arc::clone(self), leases, renewing }
     }
 
@@ -142,9 +145,34 @@ impl SharedFetches {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn renew(&self, held: &[(String, Option<FencingToken>)]) {
-        let renewals = held.iter().filter_map(|(key, fence)| Some((key, (*fence)?)));
-        join_all(renewals.map(|(key, fence)| self.leases.renew(key, fence, LEASE))).await;
+    /// Renews leases, and removes those that have ended. A lease that is lost costs one more fetch of another machine.
+    async fn renew(&self, leases: &mut Vec<(String, FencingToken)>) {
+        let renewals = leases.iter().map(|(key, fence)| self.leases.renew(key, *fence, LEASE));
+        let Ok(renewed) = timeout(RENEW_EVERY, join_all(renewals)).await else { return };
+        let mut renewed = renewed.into_iter();
+        leases.retain(|_| !matches!(renewed.next(), Some(Ok(false))));
+    }
+
+    /// Ends the turns of these keys.
+    fn end(self: &Arc<Self>, leases: Vec<(String, Option<FencingToken>)>) {
+        if leases.is_empty() {
+            return;
+        }
+        let mut held = self.held();
+        for (key, _) in leases.iter().filter(|(_, lease)| lease.is_some()) {
+            if let Entry::Occupied(mut count) = held.entry(key.clone()) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        drop(held);
+        // Outside a runtime the leases expire.
+        if let Ok(runtime) = Handle::try_current() {
+            let shared = Arc::clone(self);
+            runtime.spawn(async move { shared.release(leases).await });
+        }
     }
 
     /// Releases leases, and announces the end of all fetches. A fetch without a lease is announced too: the answer about its
@@ -173,6 +201,12 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
+    /// Ends the turns of these keys, which need no fetch.
+    fn end_unused(&mut self, unused: &[String]) {
+        let ended = self.leases.extract_if(.., |(key, _)| unused.contains(key)).collect();
+        self.shared.end(ended);
+    }
+
     /// Ends the turn when the records are written.
     pub(crate) fn end_after(self, written: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(async move {
@@ -185,21 +219,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.renewing.abort();
-        let (shared, leases) = (Arc::clone(&self.shared), std::mem::take(&mut self.leases));
-        let mut held = shared.held();
-        for (key, _) in leases.iter().filter(|(_, lease)| lease.is_some()) {
-            if let Entry::Occupied(mut count) = held.entry(key.clone()) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
-        }
-        drop(held);
-        // Outside a runtime the leases expire.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move { shared.release(leases).await });
-        }
+        self.shared.end(std::mem::take(&mut self.leases));
     }
 }
 
@@ -288,9 +308,10 @@ impl Turns<'_> {
     /// Waits for the next keys. `None` after the last, or when the waiters have left.
     pub(crate) async fn next(&mut self, waiters: &Waiters) -> Option<Ended> {
         while !self.waiting.is_empty() {
-            self.take().await;
+            // The turn holds its leases during the read, which can last as long as half of a lease.
+            let turn = self.take().await;
             self.read().await;
-            if let Some(ended) = self.ended() {
+            if let Some(ended) = self.ended(turn) {
                 return Some(ended);
             }
             if self.waiting.iter().any(|waiting| waiting.step != Step::Wait) {
@@ -310,16 +331,24 @@ impl Turns<'_> {
         None
     }
 
-    async fn take(&mut self) {
+    /// Tries to take the leases of the keys that need one. `None` if it took none.
+    async fn take(&mut self) -> Option<Turn> {
         let taking = self.waiting.iter_mut().filter(|waiting| waiting.step == Step::Take);
         let taking: Vec<_> = taking.collect();
         if taking.is_empty() {
-            return;
+            return None;
         }
         let keys: Vec<String> = taking.iter().map(|waiting| waiting.key.text.clone()).collect();
+        let begun = Instant::now();
+        let mut leases = vec![];
         for (waiting, taken) in taking.into_iter().zip(self.shared.take(&keys).await) {
             waiting.step = Step::after_take(taken);
+            if let Taken::Ours(fence) = taken {
+                leases.push((waiting.key.text.clone(), fence));
+            }
         }
+        let longest = self.cache.fetch_time;
+        (!leases.is_empty()).then(|| self.shared.hold(leases, begun, longest))
     }
 
     /// Reads the records that another machine may have stored.
@@ -343,7 +372,8 @@ impl Turns<'_> {
         }
     }
 
-    fn ended(&mut self) -> Option<Ended> {
+    /// The keys that wait no longer. `turn` has the leases that were just taken.
+    fn ended(&mut self, turn: Option<Turn>) -> Option<Ended> {
         let is_ended =
             |waiting: &mut Waiting| matches!(waiting.step, Step::Fetch { .. } | Step::End { .. });
         let ended: Vec<Waiting> = self.waiting.extract_if(.., is_ended).collect();
@@ -351,32 +381,31 @@ impl Turns<'_> {
             return None;
         }
         let counts = &self.shared.counts;
-        let (mut found, mut ours, mut leases, mut unused) = (vec![], vec![], vec![], vec![]);
+        let (mut found, mut unused, mut ours, mut alone) = (vec![], vec![], vec![], vec![]);
         for Waiting { index, key, step, has_waited, found: record } in ended {
             match (step, record) {
-                (Step::End { lease }, Some(record)) => {
+                (Step::End { .. }, Some(record)) => {
                     counts.waited.fetch_add(1, Ordering::Relaxed);
                     found.push((index, record));
-                    unused.extend(lease.map(|fence| (key.text, Some(fence))));
+                    unused.push(key.text);
                 }
-                (Step::Fetch { lease: Some(fence) }, _) => {
+                (Step::Fetch { lease: Some(_) }, _) => {
                     counts.fetched.fetch_add(1, Ordering::Relaxed);
                     counts.taken_over.fetch_add(u64::from(has_waited), Ordering::Relaxed);
                     ours.push(index);
-                    leases.push((key.text, Some(fence)));
                 }
                 _ => {
                     counts.alone.fetch_add(1, Ordering::Relaxed);
                     ours.push(index);
-                    leases.push((key.text, None));
+                    alone.push((key.text, None));
                 }
             }
         }
-        if !unused.is_empty() {
-            drop(self.shared.hold(unused, Duration::ZERO));
-        }
-        let longest = self.cache.fetch_time;
-        let ours = (!ours.is_empty()).then(|| (ours, self.shared.hold(leases, longest)));
+        let without_leases = || self.shared.hold(vec![], Instant::now(), Duration::ZERO);
+        let mut turn = turn.unwrap_or_else(without_leases);
+        turn.end_unused(&unused);
+        turn.leases.extend(alone);
+        let ours = (!ours.is_empty()).then_some((ours, turn));
         Some(Ended { found, ours })
     }
 }

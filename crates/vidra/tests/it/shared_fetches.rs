@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
-use vidra::store::{Leases, LeasesDouble, Memory, Store, conformance};
+use vidra::store::{
+    BoxFuture, FencingToken, Leases, LeasesDouble, Listening, Memory, Record, Store, StoreError,
+    Usage, conformance,
+};
 use vidra::{
     Allowance, CacheOutcome, FetchSharing, Life, Lifetimes, Lookup, PlaylistId, Reason, Resource,
     VideoId, Vidra,
@@ -335,4 +338,104 @@ async fn callers_that_leave_release_their_turn() {
     shared.machines[1].lookup(&lookup()).await.unwrap();
     assert_eq!(shared.sim.record().calls, 1);
     shared.released().await;
+}
+
+/// How long a slow server needs for its answer.
+const SLOW: Duration = Duration::from_millis(900);
+
+/// A store whose reads are slow.
+struct SlowStore(Memory);
+
+impl Store for SlowStore {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async {
+            sleep(SLOW).await;
+            self.0.get(key).await
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a str,
+        record: &'a Record,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.put(key, record)
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.remove(key)
+    }
+
+    fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.0.clear()
+    }
+
+    fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
+        self.0.usage()
+    }
+}
+
+/// Leases that are taken at once, while the answer is slow.
+#[derive(Debug, Default)]
+struct SlowLeases(LeasesDouble);
+
+impl Leases for SlowLeases {
+    fn take<'a>(
+        &'a self,
+        key: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<Option<FencingToken>, StoreError>> {
+        Box::pin(async move {
+            let taken = self.0.take(key, time).await;
+            sleep(SLOW).await;
+            taken
+        })
+    }
+
+    fn renew<'a>(
+        &'a self,
+        key: &'a str,
+        fence: FencingToken,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.0.renew(key, fence, time)
+    }
+
+    fn release<'a>(
+        &'a self,
+        key: &'a str,
+        fence: FencingToken,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.release(key, fence)
+    }
+
+    fn announce<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.announce(keys)
+    }
+
+    fn listen(&self, keys: &[String]) -> Listening {
+        self.0.listen(keys)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_outlasts_slow_answers_before_the_fetch() {
+    let sim = Simulator::new();
+    sim.inject(Fault::on(Endpoint::Videos, Action::Delay { millis: 4_000 }).once());
+    let store: Arc<dyn Store> = Arc::new(SlowStore(Memory::new(64 << 20)));
+    let leases = Arc::new(SlowLeases::default());
+    let machine = || {
+        let builder = sim::builder(&sim).cache_bytes(8 << 20).store(Arc::clone(&store));
+        builder.leases(leases.clone(), Duration::from_secs(1)).build().unwrap()
+    };
+    let (one, other) = (machine(), machine());
+    let later = async {
+        sleep(LATENCY).await;
+        other.lookup(&lookup()).await
+    };
+    let first = async { one.lookup(&lookup()).await };
+    let (fetched, waited) = tokio::join!(first, later);
+    assert_eq!(fetched.unwrap().outcome, CacheOutcome::Miss);
+    assert_eq!(waited.unwrap().outcome, CacheOutcome::Coalesced);
+    assert_eq!(sim.record().calls, 1);
 }
