@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
-use futures_util::FutureExt;
-use tokio::sync::oneshot;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use vidra::{Error, Reason, Vidra};
-use vidra_library::{Library, Payers, Worker, WorkerConfig};
+use vidra_library::{Access, JobId, Library, Payers, Worker, WorkerConfig};
 use vidra_mcp::{Format, ToolLibrary, ToolList};
 
 use crate::cache_args::StoreLocation;
@@ -18,6 +19,9 @@ use crate::database::{DatabaseArgs, OpenLibrary};
 use crate::failure::{Failure, described};
 use crate::runtime::runtime;
 use crate::signals::{Signals, survive_reload};
+
+/// How many of the newest jobs are looked at for unfinished ones.
+const EARLIER_JOBS: usize = 100;
 
 /// Options of `vidra mcp`.
 #[derive(Debug, Args)]
@@ -80,15 +84,17 @@ async fn serve(args: &McpArgs, vidra: &Vidra, library: Option<Library>) -> Resul
     survive_reload()?;
     let reserve = usual_reserve_units(args.client.quota_limit);
     let config = WorkerConfig::default().with_reserve_units(reserve);
+    let (started, to_run) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel::<()>();
     let tools_library = match &library {
         None => Err(Error::new(Reason::LibraryOff, "The library is switched off")),
-        Some(library) => Ok(ToolLibrary::new(library.clone()).with_units(reserve, None)),
+        Some(library) => Ok(ToolLibrary::new(library.clone())
+            .with_units(reserve, None)
+            .with_job_hook(move |id| _ = started.send(id))),
     };
     let jobs = library.map(|library| {
-        let worker = Worker::new(library, vidra.clone(), payer(vidra), config);
-        // The jobs of this user that no service runs. Those of callers with keys stay with their service, which bills them.
-        tokio::spawn(async move { worker.run_unattended("", stopped.map(drop)).await })
+        let worker = Worker::new(library.clone(), vidra.clone(), payer(vidra), config);
+        tokio::spawn(run_jobs(library, worker, to_run, stopped))
     });
     let served = tokio::select! {
         // The result first: it decides the exit code, also if a signal arrives with it.
@@ -111,6 +117,42 @@ async fn serve(args: &McpArgs, vidra: &Vidra, library: Option<Library>) -> Resul
 fn payer(vidra: &Vidra) -> Payers {
     let vidra = vidra.clone();
     Arc::new(move |_: &str| Some(vidra.clone()))
+}
+
+/// Runs the jobs of this user that no service runs: those that tools start, and those of earlier sessions. Jobs of callers with
+/// keys stay with their service, which bills them.
+async fn run_jobs(
+    library: Library,
+    worker: Worker,
+    mut to_run: mpsc::UnboundedReceiver<JobId>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let stopped = stopped.map(drop).shared();
+    let own = Access::Owner(String::new());
+    let earlier = library.jobs(&own, None, None, EARLIER_JOBS).await;
+    let earlier = earlier.map(|(jobs, _)| jobs).unwrap_or_default().into_iter();
+    let earlier: Vec<JobId> =
+        earlier.filter(|job| job.state.is_active()).map(|job| job.id).collect();
+    let run = async |id: JobId| {
+        if library.has_worker(id).await.unwrap_or(false) {
+            return;
+        }
+        if let Err(error) = worker.run_until_idle(&[id], stopped.clone()).await {
+            tracing::error!(job = %id, reason = error.reason().code(), "job does not run: {error}");
+        }
+    };
+    let mut running = FuturesUnordered::new();
+    earlier.into_iter().for_each(|id| running.push(run(id)));
+    loop {
+        tokio::select! {
+            biased;
+            () = stopped.clone() => break,
+            Some(id) = to_run.recv() => running.push(run(id)),
+            Some(()) = running.next() => {}
+        }
+    }
+    // Each run gives back what it has not finished.
+    while running.next().await.is_some() {}
 }
 
 /// Options of `vidra tools`.

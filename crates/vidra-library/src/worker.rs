@@ -15,14 +15,12 @@ mod listing;
 mod plan;
 mod resources;
 mod schedule;
-mod scope;
 mod session;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::FusedFuture;
 use tokio::time::{sleep, sleep_until};
 use vidra::{Error, Reason, Result, Vidra};
 
@@ -31,9 +29,7 @@ use crate::job::JobId;
 use crate::library::{Access, Library};
 use crate::store::eta;
 use crate::store::leases::Lease;
-use crate::store::work::{self, Work};
 use feed_pace::FeedPace;
-use scope::Scope;
 use session::Session;
 
 /// The client that pays for the jobs of a caller. `None` if the caller's key was revoked: its jobs are paused.
@@ -109,66 +105,20 @@ impl Worker {
     ///
     /// Only if the worker cannot register itself. A failing disk later on is logged, and tried again.
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Result<()> {
-        self.run_jobs(Scope::default(), stop).await
+        self.run_jobs(&[], stop).await
     }
 
-    /// Runs the jobs of `owner` that no other process runs, until `stop` resolves: new ones, and those whose process has
-    /// ended. While there are none, it is not registered. A failing disk is logged, and tried again.
-    pub async fn run_unattended(&self, owner: &str, stop: impl Future<Output = ()>) {
-        let mut stop = std::pin::pin!(stop.fuse());
-        let mut is_failing = false;
-        while !stop.is_terminated() {
-            let run = async {
-                let mut scope = Scope::unattended(owner);
-                scope.jobs = scope.find(&self.library, &self.active_jobs().await?).await?;
-                match scope.jobs.is_empty() {
-                    true => Ok(false),
-                    false => self.run_jobs(scope, stop.as_mut()).await.map(|()| true),
-                }
-            };
-            match run.await {
-                Ok(has_run) => {
-                    is_failing = false;
-                    // There may be others by now.
-                    if has_run {
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    if !std::mem::replace(&mut is_failing, true) {
-                        let source = std::error::Error::source(&error);
-                        tracing::error!(reason = error.reason().code(), source, "jobs do not run");
-                    }
-                }
-            }
-            tokio::select! {
-                biased;
-                () = &mut stop => {}
-                () = self.library.changes().requested() => {}
-                () = sleep(scope::INTERVAL) => {}
-            }
-        }
-    }
-
-    async fn active_jobs(&self) -> Result<Vec<Work>> {
-        let now = self.library.now();
-        self.library.database().read(move |it| work::active_jobs(it, None, now)).await
-    }
-
-    /// Runs the jobs of `scope` until `stop` resolves, or until there are none to take over.
-    async fn run_jobs(&self, scope: Scope, stop: impl Future<Output = ()>) -> Result<()> {
-        let (process, lock) = self.library.register(&scope.jobs).await?;
+    /// Runs these jobs until `stop` resolves. All jobs if there are none.
+    async fn run_jobs(&self, only: &[JobId], stop: impl Future<Output = ()>) -> Result<()> {
+        let (process, lock) = self.library.register(only).await?;
         let pace = background_pace(&self.vidra);
         self.library.database().write(move |it| eta::set_pace(it, pace)).await?;
-        let mut session = Session::new(self, scope, process, lock).await;
+        let mut session = Session::new(self, only, process, lock).await;
         let mut stop = std::pin::pin!(stop);
         let mut egress = self.vidra.egress_changes();
         let mut indexing = std::pin::pin!(self.complete_index().fuse());
         loop {
             let wake = session.step().await;
-            if session.has_ended() {
-                break;
-            }
             tokio::select! {
                 // Nothing starts after the worker was stopped.
                 biased;
@@ -176,7 +126,7 @@ impl Worker {
                 // A block is stored before the results that came with it.
                 _ = egress.changed() => session.save_egress().await,
                 Some(ended) = session.tasks.join_next_with_id() => session.note_ends(&ended),
-                () = self.library.changes().requested() => session.note_request(),
+                () = self.library.changes().requested() => session.jobs.expire(),
                 () = &mut indexing => {}
                 () = sleep_until(wake) => {}
             }
@@ -241,7 +191,7 @@ impl Worker {
                 () = &mut idle => {}
             }
         };
-        self.run_jobs(Scope::of(jobs), either).await
+        self.run_jobs(jobs, either).await
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 use vidra::{Error, Reason, Vidra};
-use vidra_library::{Access, Library};
+use vidra_library::{Access, JobId, Library};
 
 /// How long a tool works before it returns what it has.
 pub(crate) const WORK_TIME: Duration = Duration::from_secs(40);
@@ -52,6 +52,7 @@ pub struct ToolLibrary {
     pub(crate) reserve_units: u32,
     pub(crate) daily_units: Option<u32>,
     searches: Option<Take>,
+    on_job: Option<Arc<dyn Fn(JobId) + Send + Sync>>,
 }
 
 impl ToolLibrary {
@@ -65,6 +66,7 @@ impl ToolLibrary {
             reserve_units: 0,
             daily_units: None,
             searches: None,
+            on_job: None,
         }
     }
 
@@ -79,6 +81,18 @@ impl ToolLibrary {
     #[must_use]
     pub fn with_units(self, reserve_units: u32, daily_units: Option<u32>) -> Self {
         Self { reserve_units, daily_units, ..self }
+    }
+
+    /// Sets a function that is called with each job that a tool starts.
+    #[must_use]
+    pub fn with_job_hook(self, on_job: impl Fn(JobId) + Send + Sync + 'static) -> Self {
+        Self { on_job: Some(Arc::new(on_job)), ..self }
+    }
+
+    pub(crate) fn note_job(&self, id: JobId) {
+        if let Some(on_job) = &self.on_job {
+            on_job(id);
+        }
     }
 
     /// Limits the concurrent searches of the caller. `take` returns a permit for one more search, or `None`.

@@ -40,7 +40,7 @@ enum Engine {
 /// Shows that this process lives, until it is dropped.
 #[derive(Debug)]
 pub(crate) enum ProcessLock {
-    File(sqlite::ProcessLock),
+    File { _lock: sqlite::ProcessLock },
     Memory,
     Postgres(Liveness),
 }
@@ -49,7 +49,7 @@ impl ProcessLock {
     /// Whether this process plans collections. On PostgreSQL one process does; on a file each one may.
     pub(crate) fn plans(&self) -> bool {
         match self {
-            Self::File(_) | Self::Memory => true,
+            Self::File { .. } | Self::Memory => true,
             Self::Postgres(liveness) => liveness.plans(),
         }
     }
@@ -318,29 +318,12 @@ impl Database {
             let number = processes::add_process(connection, now)?;
             // Before the commit: a process without a lock counts as ended.
             let lock = match locks {
-                Some(locks) => ProcessLock::File(locks.process(number, &only)?),
+                Some(locks) => ProcessLock::File { _lock: locks.process(number, &only)? },
                 None => ProcessLock::Memory,
             };
             Ok((number, lock))
         };
         self.write(register).await
-    }
-
-    /// Notes that a registered worker of some jobs runs these too.
-    pub(crate) async fn add_jobs(
-        &self,
-        process: i64,
-        lock: &ProcessLock,
-        jobs: &[JobId],
-    ) -> Result<()> {
-        match lock {
-            ProcessLock::File(lock) => lock.add_jobs(jobs),
-            ProcessLock::Memory => Ok(()),
-            ProcessLock::Postgres(_) => {
-                let jobs = processes::jobs_text(jobs);
-                self.write(move |it| processes::add_jobs(it, process, &jobs)).await
-            }
-        }
     }
 
     /// Those of the registered processes that have ended.

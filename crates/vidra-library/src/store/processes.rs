@@ -84,12 +84,6 @@ pub(super) fn jobs_text(only: &[JobId]) -> String {
     only.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Adds jobs to those of a process, as PostgreSQL stores them.
-pub(super) fn add_jobs(connection: &Connection, process: i64, jobs: &str) -> Result<()> {
-    let update = "UPDATE processes SET jobs = jobs || ' ' || ? WHERE number = ?";
-    connection.execute(update, params![jobs, process]).map(drop)
-}
-
 /// Registers a process, and returns its number.
 pub(crate) fn add_process(connection: &Connection, now: Timestamp) -> Result<i64> {
     let insert = "INSERT INTO processes (started_at) VALUES (?) RETURNING number";

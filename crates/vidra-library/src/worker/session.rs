@@ -14,7 +14,6 @@ use super::active_jobs::{ActiveJobs, READ_INTERVAL};
 use super::journal::{self, Journal};
 use super::plan::{self, Plan, Planner, Running};
 use super::resources::{self, Resources};
-use super::scope::{self, Scope};
 use super::{POLL, Worker, discovery, item, listing, schedule};
 use crate::job::{JobId, JobState, Wait};
 use crate::library::Access;
@@ -51,9 +50,8 @@ impl Held {
 /// The state of a running worker.
 pub(super) struct Session<'a> {
     worker: &'a Worker,
-    scope: Scope,
-    /// When jobs are taken over next.
-    next_takeover: Instant,
+    /// The jobs that it runs. All if there are none.
+    only: &'a [JobId],
     process: i64,
     lock: ProcessLock,
     pub(super) tasks: JoinSet<()>,
@@ -76,15 +74,14 @@ pub(super) struct Session<'a> {
 impl<'a> Session<'a> {
     pub(super) async fn new(
         worker: &'a Worker,
-        scope: Scope,
+        only: &'a [JobId],
         process: i64,
         lock: ProcessLock,
     ) -> Self {
         let resources = Resources::restore(worker).await;
         Self {
             worker,
-            scope,
-            next_takeover: Instant::now(),
+            only,
             process,
             lock,
             tasks: JoinSet::new(),
@@ -126,7 +123,7 @@ impl<'a> Session<'a> {
             self.save_egress().await;
         }
         if self.jobs.are_old() {
-            self.next_due = match self.scope.jobs.is_empty() && self.lock.plans() {
+            self.next_due = match self.only.is_empty() && self.lock.plans() {
                 true => schedule::start_due(self.worker).await?,
                 false => None,
             };
@@ -136,8 +133,7 @@ impl<'a> Session<'a> {
             let max_bytes = library.limits().caller_bytes;
             let read = move |it: &_| work::active_jobs(it, max_bytes, now);
             let mut active = library.database().read(read).await?;
-            self.take_over(&active).await?;
-            active.retain(|work| self.scope.has(work.row.job.id));
+            active.retain(|work| self.only.is_empty() || self.only.contains(&work.row.job.id));
             let active = self.pause_revoked(active).await?;
             self.journal.note_active(library, &active).await?;
             // Somebody may have changed the state of a job that waited.
@@ -170,32 +166,6 @@ impl<'a> Session<'a> {
             self.jobs.expire();
         }
         Ok(Instant::now() + until.max(Duration::from_millis(1)))
-    }
-
-    /// Adds the active jobs that no process runs any more.
-    async fn take_over(&mut self, active: &[Work]) -> Result<()> {
-        if !self.scope.grows() || Instant::now() < self.next_takeover {
-            return Ok(());
-        }
-        let library = &self.worker.library;
-        let found = self.scope.find(library, active).await?;
-        if !found.is_empty() {
-            library.database().add_jobs(self.process, &self.lock, &found).await?;
-            self.scope.jobs.extend(found);
-        }
-        self.next_takeover = Instant::now() + scope::INTERVAL;
-        Ok(())
-    }
-
-    /// A caller has created or changed a job.
-    pub(super) fn note_request(&mut self) {
-        self.next_takeover = Instant::now();
-        self.jobs.expire();
-    }
-
-    /// Whether a worker that takes over jobs has none left.
-    pub(super) fn has_ended(&self) -> bool {
-        self.scope.grows() && !self.is_failing && self.jobs.all.is_empty() && self.tasks.is_empty()
     }
 
     /// Removes old data once an hour.
@@ -396,9 +366,12 @@ impl<'a> Session<'a> {
 
     /// Logs the jobs that have ended since the last step.
     async fn note_ended(&mut self) {
-        let Ok(mut active) = self.worker.active_jobs().await else { return };
+        let library = &self.worker.library;
+        let now = library.now();
+        let active = library.database().read(move |it| work::active_jobs(it, None, now)).await;
+        let Ok(mut active) = active else { return };
         active.retain(|work| self.journal.has(work.row.job.id));
-        let _ = self.journal.note_active(&self.worker.library, &active).await;
+        let _ = self.journal.note_active(library, &active).await;
     }
 
     /// Ends the worker: waits for work in flight, and gives back the rest.

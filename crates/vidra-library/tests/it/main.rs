@@ -145,28 +145,14 @@ impl World {
 
     /// Starts a worker. It runs until the guard is dropped.
     pub(crate) fn work(&self, library: &Library, vidra: Vidra) -> WorkerGuard {
-        let worker = self.worker(library, vidra);
+        let payer = vidra.clone();
+        let payers = Arc::new(move |_: &str| Some(payer.clone()));
+        let worker = Worker::new(library.clone(), vidra, payers, self.config);
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             worker.run(async { _ = stopped.await }).await.unwrap();
         });
         WorkerGuard { stop: Some(stop), task }
-    }
-
-    /// Starts a worker for the jobs without an owner that no other process runs. It runs until the guard is dropped.
-    pub(crate) fn work_unattended(&self, library: &Library, vidra: Vidra) -> WorkerGuard {
-        let worker = self.worker(library, vidra);
-        let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(async move {
-            worker.run_unattended("", async { _ = stopped.await }).await;
-        });
-        WorkerGuard { stop: Some(stop), task }
-    }
-
-    fn worker(&self, library: &Library, vidra: Vidra) -> Worker {
-        let payer = vidra.clone();
-        let payers = Arc::new(move |_: &str| Some(payer.clone()));
-        Worker::new(library.clone(), vidra, payers, self.config)
     }
 }
 

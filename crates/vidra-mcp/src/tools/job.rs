@@ -115,6 +115,7 @@ impl ToolInput for StartJob {
         let owner = caller.owner.clone();
         let create = Create { owner, request, sources, idempotency_key: None };
         let job = caller.library.create(create).await?.job;
+        caller.note_job(job.id);
         let job = JobFacts::from(job);
         let (head, body) = (format!("Started job {}.", job.id), job.line());
         let found = StartedJob { job: Some(job), estimate: None };

@@ -290,11 +290,12 @@ impl Fetching {
             Self::create(library.clone(), access.clone(), create)
         };
         let key = (sharing == Sharing::WithEqualCalls).then(|| key(sources, request));
-        let (fetching, job) = create(key).await?;
+        let (mut fetching, mut job) = create(key).await?;
         if fetching.job.is_none() && !job.state.is_active() {
             // Its sources may have new videos, or a person paused it.
-            return create(None).await;
+            (fetching, job) = create(None).await?;
         }
+        caller.note_job(job.id);
         Ok((fetching, job))
     }
 

@@ -35,14 +35,6 @@ pub(crate) struct ProcessLock {
     file: File,
 }
 
-impl ProcessLock {
-    /// Adds jobs that the process runs.
-    pub(crate) fn add_jobs(&self, jobs: &[JobId]) -> Result<()> {
-        let lines: String = jobs.iter().map(|id| format!("{id}\n")).collect();
-        (&self.file).write_all(lines.as_bytes()).map_err(unavailable)
-    }
-}
-
 impl Drop for ProcessLock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
@@ -85,11 +77,12 @@ impl Locks {
     /// Takes the lock of the process with this number, which runs these jobs, or all if there are none.
     pub(crate) fn process(&self, number: i64, only: &[JobId]) -> Result<ProcessLock> {
         let path = self.process_path(number);
-        let file = open_file(&path)?;
-        file.try_lock().map_err(in_use)?;
-        let lock = ProcessLock { path, file };
-        lock.add_jobs(only)?;
-        Ok(lock)
+        let mut locked = open_file(&path)?;
+        locked.try_lock().map_err(in_use)?;
+        for id in only {
+            writeln!(locked, "{id}").map_err(unavailable)?;
+        }
+        Ok(ProcessLock { path, file: locked })
     }
 
     /// Whether the process with this number lives and runs this job.

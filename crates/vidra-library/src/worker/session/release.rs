@@ -23,7 +23,7 @@ impl Session<'_> {
     /// Frees leases that no task holds, for example after a write that failed for an unknown reason.
     pub(super) async fn release_lost_leases(&mut self) -> Result<()> {
         let (process, now) = (self.process, self.worker.library.now());
-        let only = self.scope.jobs.clone();
+        let only = self.only.to_vec();
         let held: HashSet<i64> = self.held.values().map(|held| held.fence).collect();
         let database = self.worker.library.database();
         let count = database.read(move |it| processes::leased(it, process)).await?;
