@@ -21,7 +21,7 @@ use crate::transport::BoxFuture;
 use outage::Outage;
 pub use sessions::Sessions;
 
-/// The time limit of a transaction, with the wait for a connection. A request must not hang with the database.
+/// The time limit of a transaction from the moment that it has a connection. A request must not hang with the database.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most connections of one machine. Transactions take a few milliseconds.
@@ -141,23 +141,20 @@ impl Database {
         if let Some(wait) = outage.pause() {
             return Err(unavailable().with_retry_after(Some(wait)));
         }
-        let mut client = None;
-        let done = timeout(TRANSACTION_TIMEOUT, self.try_transaction(&mut client, work)).await;
-        let failure = match done {
-            Ok(Ok(done)) => {
+        let failure = match self.try_transaction(work).await {
+            Ok(done) => {
                 outage.ended();
                 return Ok(done);
             }
-            Ok(Err(failure)) => failure,
-            Err(_elapsed) => Failure::no_answer(),
+            Err(failure) => failure,
         };
-        if let Some(client) = client {
-            // Its connection may be in the middle of a transaction.
-            drop(Object::take(client));
-        }
         match failure.kind {
             FailureKind::Outage => outage.failed(&failure.what),
-            FailureKind::Busy | FailureKind::Statement => {
+            // There can be many at once. Each caller gets the error.
+            FailureKind::Busy => {
+                tracing::debug!(error = failure.what, "database transaction failed");
+            }
+            FailureKind::Statement => {
                 tracing::error!(error = failure.what, "database transaction failed");
             }
         }
@@ -165,24 +162,26 @@ impl Database {
         Err(error.with_retry_after(Some(outage::PAUSE.max(Duration::from_secs(1)))))
     }
 
-    /// The connection stays in `client` if the transaction fails or is cancelled.
     async fn try_transaction<T>(
         &self,
-        client: &mut Option<Object>,
         work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, SqlResult<T>>,
     ) -> std::result::Result<T, Failure> {
-        let pooled = self.0.pool.get().await.map_err(|error| Failure::from_pool(&error))?;
-        let connection = client.insert(pooled);
+        // The pool has limits for this wait.
+        let mut connection = self.0.pool.get().await.map_err(|error| Failure::from_pool(&error))?;
         let done = async {
             let transaction = connection.transaction().await?;
             let done = work(&transaction).await?;
             transaction.commit().await?;
             Ok(done)
         };
-        let done = done.await.map_err(|error| Failure::from_sql(&error))?;
-        // Back to the pool.
-        *client = None;
-        Ok(done)
+        let failure = match timeout(TRANSACTION_TIMEOUT, done).await {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(error)) => Failure::from_sql(&error),
+            Err(_elapsed) => Failure::no_answer(),
+        };
+        // It may be in the middle of a transaction.
+        drop(Object::take(connection));
+        Err(failure)
     }
 
     /// Waits for the next notification about `topic`, or for a new connection, which may have missed some. `seen` is the

@@ -39,7 +39,7 @@ const QUEUE: usize = 64;
 /// The order of work on the compute thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Priority {
-    /// Work that stores transcripts or maintains the library.
+    /// Storing, indexing, export and import.
     Store,
     /// A page of results for a reader. It begins when no other work waits.
     Download,
@@ -55,7 +55,6 @@ impl ComputeThread {
     pub(super) fn start() -> io::Result<Self> {
         let (store, mut to_store) = mpsc::channel::<Work>(QUEUE);
         let (downloads, mut to_download) = mpsc::channel::<Work>(QUEUE);
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let mut next = async move || {
             tokio::select! {
                 biased;
@@ -65,6 +64,8 @@ impl ComputeThread {
             }
         };
         spawn("vidra-compute", move || {
+            // Without a runtime the queues close, and callers get an error.
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else { return };
             while let Some(work) = runtime.block_on(next()) {
                 work();
             }

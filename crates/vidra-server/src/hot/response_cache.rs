@@ -123,12 +123,18 @@ impl ResponseCache {
         let rendered = if let Some(same) = same {
             Arc::clone(same)
         } else {
-            let before = before.as_deref();
-            let rendered = RenderedResponse::new(answer, route, headers, now, suspended, before);
+            let earlier = before.as_deref();
+            let rendered = RenderedResponse::new(answer, route, headers, now, suspended, earlier);
             let rendered = Arc::new(rendered.await);
-            // Another request may have cached a later fetch while this one hashed a large body.
-            let is_latest = || self.responses.get(target).is_none_or(|it| !it.is_later(&rendered));
-            if !target.is_empty() && is_latest() {
+            // Another request may have cached a later fetch while this one hashed a large body. The response from before
+            // is replaced even if it is later, because a list is as old as its oldest record.
+            let is_before =
+                |it: &Arc<_>| before.as_ref().is_some_and(|before| Arc::ptr_eq(before, it));
+            let is_outdated = || {
+                let cached = self.responses.get(target).filter(|it| !is_before(it));
+                cached.is_some_and(|it| it.is_later(&rendered))
+            };
+            if !target.is_empty() && !is_outdated() {
                 self.responses.insert(target.into(), Arc::clone(&rendered));
             }
             rendered
@@ -172,6 +178,7 @@ impl ResponseCache {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
     use std::time::Duration;
 
     use futures_util::FutureExt;
@@ -182,9 +189,8 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
 
-    /// The hash of a large body is computed on another thread, and a later answer can be rendered meanwhile.
-    #[tokio::test]
-    async fn an_older_response_does_not_replace_a_newer_one() {
+    /// An answer of now, and a large one that is a minute old.
+    async fn newer_and_older() -> (Answer, Answer) {
         let client = Vidra::builder()
             .key(ApiKey::new("demo-key"))
             .transport(InProcess(Simulator::new()))
@@ -195,15 +201,45 @@ mod tests {
         let mut older = newer.clone();
         older.cached.body = vec![b' '; 2 << 20].into();
         older.cached.age = Duration::from_secs(60);
-        let cache = ResponseCache::new(64 << 20, Arc::new(SystemClock));
+        (newer, older)
+    }
+
+    async fn render(cache: &ResponseCache, answer: &Answer) {
         let route = Counters::new(std::iter::empty(), &[]).route(None);
-        let headers = HeaderMap::new();
-        let render = |answer| cache.render("/target", route, &Method::GET, &headers, answer);
-        let mut first = Box::pin(render(&older));
-        assert!((&mut first).now_or_never().is_none(), "it computes the hash");
-        render(&newer).await;
-        first.await;
-        let cached = cache.responses.get("/target").unwrap();
-        assert!(cached.plain == newer.cached.body, "the body of a minute ago");
+        cache.render("/target", route, &Method::GET, &HeaderMap::new(), answer).await;
+    }
+
+    fn cache() -> ResponseCache {
+        ResponseCache::new(64 << 20, Arc::new(SystemClock))
+    }
+
+    /// The hash of a large body is computed on another thread, and a later answer can be rendered meanwhile.
+    #[test]
+    fn an_older_response_does_not_replace_a_newer_one() {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let (newer, older) = newer_and_older().await;
+            let cache = cache();
+            let (release, released) = mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || released.recv());
+            let mut first = Box::pin(render(&cache, &older));
+            assert!((&mut first).now_or_never().is_none(), "it waits for the hash");
+            render(&cache, &newer).await;
+            drop(release);
+            let _ = busy.await.unwrap();
+            first.await;
+            let cached = cache.responses.get("/target").unwrap();
+            assert!(cached.plain == newer.cached.body, "the body of a minute ago");
+        });
+    }
+
+    /// A list is as old as its oldest record, so the answer to a later request can be older.
+    #[tokio::test]
+    async fn a_later_answer_of_older_records_replaces_a_response() {
+        let ((newer, older), cache) = (newer_and_older().await, cache());
+        render(&cache, &newer).await;
+        render(&cache, &older).await;
+        assert!(cache.responses.get("/target").unwrap().plain == older.cached.body);
     }
 }

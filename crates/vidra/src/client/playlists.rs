@@ -103,6 +103,7 @@ impl Vidra {
     /// Selects videos as [`Vidra::query_playlist`] does, and passes them to `read`. The memory of the
     /// list counts as that of a large answer ([`Builder::max_answer_memory`](crate::Builder)) until
     /// `read` returns, so a service that needs only a small part of the list should take it here.
+    /// `read` runs in one piece, so it should be short.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ async fn my_program_survives_an_outage() -> vidra::Result<()> {
     let video = vidra.video(VideoId::parse("quirkNoLike")?).await?;
     assert_eq!((video.likes, vidra.cost().units()), (0, 1));
 
-    // From now on every call fails, and the record shows what was sent.
+    // From now on every call fails. The record contains all requests.
     platform.inject(Fault::on(Endpoint::Videos, Action::status(503)));
     let error = vidra.video(VideoId::parse("quirkNoView")?).await.unwrap_err();
     assert_eq!(error.reason(), Reason::UpstreamFailed);

@@ -48,8 +48,8 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Reason::LibraryInUse`] if another process does not end its start in time, or if it uses the database and it has to
-    /// be migrated.
+    /// [`Reason::LibraryUnavailable`] if another process does not finish opening the database in time, and
+    /// [`Reason::LibraryInUse`] if another process uses a database that has to be migrated.
     pub(super) fn take<T>(
         path: &Path,
         wait: Duration,
@@ -145,8 +145,13 @@ fn lock_within(file: &File, wait: Duration) -> Result<()> {
     let deadline = Instant::now() + wait;
     loop {
         match file.try_lock() {
+            Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(RETRY),
-            taken => return taken.map_err(in_use),
+            Err(TryLockError::WouldBlock) => {
+                let message = "Another process has not finished opening the library file";
+                return Err(Error::new(Reason::LibraryUnavailable, message));
+            }
+            Err(TryLockError::Error(error)) => return Err(unavailable(error)),
         }
     }
 }
@@ -165,15 +170,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_does_not_wait_for_ever_for_another_one() {
+    fn a_start_waits_for_another_one_within_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("library.db");
-        let take = || Locks::take(&path, Duration::ZERO, || Ok(((), false)), |()| Ok(()));
-        drop(take().unwrap());
+        let take = |wait| Locks::take(&path, wait, || Ok(((), false)), |()| Ok(()));
+        drop(take(Duration::ZERO).unwrap());
         let start = open_file(&folder.path().join("library.db-locks/start")).unwrap();
         start.lock().unwrap();
-        assert_eq!(take().unwrap_err().reason(), Reason::LibraryInUse);
-        drop(start);
-        take().unwrap();
+        assert_eq!(take(Duration::ZERO).unwrap_err().reason(), Reason::LibraryUnavailable);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| take(Duration::from_secs(60)).map(drop));
+            drop(start);
+            waiting.join().unwrap().unwrap();
+        });
     }
 }
