@@ -33,10 +33,11 @@ pub(crate) struct AppState {
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
     /// The connections with which each caller follows jobs.
-    followers: Arc<Slots<CallerId>>,
-    /// The results of jobs that each caller downloads, and those of all callers.
-    downloads: Arc<Slots<Option<CallerId>>>,
-    all_downloads: Arc<Slots<()>>,
+    followers: Arc<Slots<Option<CallerId>>>,
+    /// The downloads of results of jobs.
+    downloads: SharedSlots,
+    /// The uploads of lists of sources.
+    uploads: SharedSlots,
     /// The searches that each caller runs.
     searches: Arc<Slots<Option<CallerId>>>,
     /// `None` if callers may not bypass the cache.
@@ -73,10 +74,37 @@ const DOWNLOADS: usize = 16;
 /// How many searches a caller can run at the same time. The library runs fewer, and the others wait.
 const SEARCHES_PER_CALLER: usize = 8;
 
-/// The slot of a download. Dropping it returns the slot.
-pub(crate) struct DownloadSlot {
+/// How many lists of sources a caller, and all callers together, can send at the same time. Each can have 4 MB.
+const UPLOADS_PER_CALLER: usize = 4;
+const UPLOADS: usize = 8;
+
+/// Slots of each caller, and of all callers together. Without keys all callers of this machine are one caller.
+#[derive(Clone, Default)]
+struct SharedSlots {
+    of_caller: Arc<Slots<Option<CallerId>>>,
+    of_all: Arc<Slots<()>>,
+}
+
+/// A slot of a caller and of all callers. Dropping it returns both.
+pub(crate) struct SharedSlot {
     _of_caller: Slot<Option<CallerId>>,
     _of_all: Slot<()>,
+}
+
+impl SharedSlots {
+    /// # Errors
+    ///
+    /// `too_many` if the caller has too many, and [`Reason::Overloaded`] if all callers together have too many.
+    fn take(
+        &self,
+        caller: Option<CallerId>,
+        (per_caller, in_all): (usize, usize),
+        too_many: Reason,
+    ) -> Result<SharedSlot, Reason> {
+        let of_caller = self.of_caller.take(caller, per_caller).ok_or(too_many)?;
+        let of_all = self.of_all.take((), in_all).ok_or(Reason::Overloaded)?;
+        Ok(SharedSlot { _of_caller: of_caller, _of_all: of_all })
+    }
 }
 
 type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
@@ -104,8 +132,8 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             followers: Arc::default(),
-            downloads: Arc::default(),
-            all_downloads: Arc::default(),
+            downloads: SharedSlots::default(),
+            uploads: SharedSlots::default(),
             searches: Arc::default(),
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             allowances: Arc::clone(config.gate.allowances()),
@@ -127,20 +155,28 @@ impl AppState {
     }
 
     /// Takes a slot for a connection that follows a job, which may last for days.
-    pub(crate) fn follower_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
+    /// All callers of this machine without keys are one caller.
+    pub(crate) fn follower_slot(&self, caller: Option<CallerId>) -> Option<Slot<Option<CallerId>>> {
         self.followers.take(caller, FOLLOWERS_PER_CALLER)
     }
 
-    /// Takes a slot for a download of the results of a job. All callers of this machine without keys are one caller.
+    /// Takes a slot for a download of the results of a job.
     ///
     /// # Errors
     ///
     /// [`Reason::TooManyDownloads`], and [`Reason::Overloaded`] if all callers together have too many.
-    pub(crate) fn download_slot(&self, caller: Option<CallerId>) -> Result<DownloadSlot, Reason> {
-        let of_caller = self.downloads.take(caller, DOWNLOADS_PER_CALLER);
-        let of_caller = of_caller.ok_or(Reason::TooManyDownloads)?;
-        let of_all = self.all_downloads.take((), DOWNLOADS).ok_or(Reason::Overloaded)?;
-        Ok(DownloadSlot { _of_caller: of_caller, _of_all: of_all })
+    pub(crate) fn download_slot(&self, caller: Option<CallerId>) -> Result<SharedSlot, Reason> {
+        let limits = (DOWNLOADS_PER_CALLER, DOWNLOADS);
+        self.downloads.take(caller, limits, Reason::TooManyDownloads)
+    }
+
+    /// Takes a slot for the upload of a list of sources.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Overloaded`].
+    pub(crate) fn upload_slot(&self, caller: Option<CallerId>) -> Result<SharedSlot, Reason> {
+        self.uploads.take(caller, (UPLOADS_PER_CALLER, UPLOADS), Reason::Overloaded)
     }
 
     /// Takes a slot for a search in the library. All callers of this machine without keys are one caller.

@@ -68,6 +68,9 @@ struct Inner {
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
+/// How many faults of one input an error names. Each can be as long as the name of a member.
+const MAX_FAULTS: usize = 100;
+
 impl Error {
     /// An error with this reason. The message is one sentence for people and names the subject.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
@@ -83,8 +86,13 @@ impl Error {
     }
 
     /// Returns an error for invalid input. `details` has one line for each fault: `field: what is
-    /// wrong`.
-    pub fn invalid(message: impl Into<String>, details: Vec<String>) -> Self {
+    /// wrong`. After a hundred of them one line has the number of the others.
+    pub fn invalid(message: impl Into<String>, mut details: Vec<String>) -> Self {
+        let others = details.len().saturating_sub(MAX_FAULTS);
+        if others > 0 {
+            details.truncate(MAX_FAULTS);
+            details.push(format!("and {others} more"));
+        }
         Self::new(Reason::InvalidInput, message).with(|inner| inner.details = details)
     }
 

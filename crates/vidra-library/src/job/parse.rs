@@ -19,6 +19,9 @@ const MAX_CONCURRENCY: u64 = 20;
 
 const MAX_NAME: usize = 100;
 
+/// The maximum length of a line of a list. The links of YouTube are shorter.
+const MAX_LINE: usize = 2_000;
+
 impl JobRequest {
     /// Parses `{"type", "sources", "since", "until", "limit", "lang", "translate", "captions", "concurrency",
     /// "unitBudget", "name", "refresh", "webhook"}`. Only `sources` is required.
@@ -103,6 +106,10 @@ fn is_entry(line: &str) -> bool {
 }
 
 fn list_entry(line: &str) -> Result<JobSource, String> {
+    // The parsed form of JSON can take a hundred times the memory of its text.
+    if line.len() > MAX_LINE {
+        return Err(format!("is longer than {MAX_LINE} bytes"));
+    }
     let message = |error: Error| error.message().to_owned();
     if !line.starts_with(['"', '{']) {
         return JobSource::parse(line).map_err(message);
@@ -344,6 +351,9 @@ mod tests {
         let error = JobRequest::parse_list(&"dQw4w9WgXcQ\n".repeat(MAX_VIDEOS + 1)).unwrap_err();
         assert_eq!(error.reason(), Reason::TooManySources);
         JobRequest::parse_list(" \n").unwrap_err();
+        let long = format!("{{\"id\":[{}0]}}", "0,".repeat(MAX_LINE / 2));
+        let error = JobRequest::parse_list(&long).unwrap_err();
+        assert_eq!(error.details(), ["line 1: is longer than 2000 bytes"]);
     }
 
     #[test]

@@ -17,8 +17,8 @@ const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-typ
                        x-api-key, x-request-id, x-request-timeout";
 
 /// Response headers that pages may read.
-const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, location, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
-                       ratelimit-reset, retry-after, www-authenticate, x-cache, x-next-cursor, x-quota-cost, x-request-id, \
+const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, idempotency-replayed, location, mcp-session-id, ratelimit-limit, \
+                       ratelimit-remaining, ratelimit-reset, retry-after, www-authenticate, x-cache, x-next-cursor, x-quota-cost, x-request-id, \
                        x-total-videos";
 
 /// PUT is for collections. DELETE is for jobs, collections and MCP sessions.

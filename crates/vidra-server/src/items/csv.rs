@@ -9,7 +9,7 @@ use vidra::format::csv_text;
 use super::{Fields, Members, at};
 
 /// Members with free text, which a spreadsheet could take for a formula. Identifiers and numbers are not changed.
-const FREE_TEXT: [&str; 8] = [
+const FREE_TEXT: [&str; 10] = [
     "title",
     "description",
     "name",
@@ -18,6 +18,8 @@ const FREE_TEXT: [&str; 8] = [
     "text",
     "authorName",
     "languageName",
+    "chapter",
+    "message",
 ];
 
 /// Writes the items of a list, one row each, after a row with the names of the columns.
@@ -168,6 +170,14 @@ mod tests {
                 "{title}"
             );
         }
+    }
+
+    /// Chapters come from the description of a video, which its owner writes.
+    #[test]
+    fn chapters_of_hits_are_harmless() {
+        let hit = json!({"moment": {"chapter": "@SUM(A1)", "text": "+1"}, "chapter": "=1"});
+        let written = csv::<vidra_library::Hit>(&["moment.chapter", "moment.text"], &[hit]);
+        assert_eq!(written, "moment.chapter,moment.text\r\n'@SUM(A1),'+1\r\n");
     }
 
     #[test]

@@ -248,7 +248,7 @@ pub(super) async fn get_job(
     let wait = query.whole("wait", 0..=MAX_WAIT, 0);
     let seen = query.whole("seen", 0..=usize::MAX, 0);
     query.check()?;
-    let _slot = if wait > 0 { jobs.follow()? } else { None };
+    let _slot = if wait > 0 { Some(jobs.follow()?) } else { None };
     let LibraryCaller { library, access, drain, .. } = jobs;
     let wait = Duration::from_secs(wait as u64);
     tokio::select! {

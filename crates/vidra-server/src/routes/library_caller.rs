@@ -19,7 +19,7 @@ use crate::extract::{Query, invalid};
 use crate::gate::{Caller, CallerId};
 use crate::library::LibraryAccess;
 use crate::slots::Slot;
-use crate::state::{AppState, DownloadSlot};
+use crate::state::{AppState, SharedSlot};
 
 pub(super) const NO_STORE: (HeaderName, HeaderValue) =
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -41,14 +41,11 @@ impl LibraryCaller {
     /// # Errors
     ///
     /// [`Reason::TooManyFollowers`].
-    pub(super) fn follow(&self) -> Result<Option<Slot<CallerId>>> {
-        let too_many = || {
+    pub(super) fn follow(&self) -> Result<Slot<Option<CallerId>>> {
+        self.state.follower_slot(self.caller.clone()).ok_or_else(|| {
             let message = "You follow too many jobs at the same time";
             ApiError::new(Reason::TooManyFollowers, message).with_retry_after(10)
-        };
-        let slot =
-            |caller: &CallerId| self.state.follower_slot(caller.clone()).ok_or_else(too_many);
-        self.caller.as_ref().map(slot).transpose()
+        })
     }
 
     /// Takes a slot for a download of the results of a job.
@@ -56,7 +53,7 @@ impl LibraryCaller {
     /// # Errors
     ///
     /// [`Reason::TooManyDownloads`], and [`Reason::Overloaded`] if all callers together have too many.
-    pub(super) fn download(&self) -> Result<DownloadSlot> {
+    pub(super) fn download(&self) -> Result<SharedSlot> {
         self.state.download_slot(self.caller.clone()).map_err(|reason| {
             let message = match reason {
                 Reason::TooManyDownloads => "You download too many results at the same time",

@@ -22,8 +22,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Refuses a file that is not a database. SQLite takes a short file for an empty database, and overwrites it.
 pub(super) fn refuse_other_files(path: &Path) -> Result<()> {
     let mut head = vec![];
-    match File::open(path) {
-        Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?,
+    match open_to_read(path) {
+        Ok(file) if file.metadata().is_ok_and(|it| it.is_file()) => {
+            file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unavailable)?
+        }
+        Ok(_) => return Err(Error::new(Reason::LibraryDamaged, "The file is not a regular file")),
         // Only its owner may read it. SQLite gives its other files the same mode.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             create_private(path).map_err(unavailable)?;
@@ -35,6 +38,18 @@ pub(super) fn refuse_other_files(path: &Path) -> Result<()> {
         true => Ok(()),
         false => Err(Error::new(Reason::LibraryDamaged, "The file is not a library")),
     }
+}
+
+/// Opens a file for reading. It does not wait if the path is a FIFO.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.open(path)
 }
 
 fn create_private(path: &Path) -> io::Result<()> {
@@ -77,4 +92,22 @@ pub(super) fn connect_for_search(path: &Path) -> Result<Connection> {
     let connection = connect(path, true)?;
     connection.execute_batch(&format!("PRAGMA cache_size = -{SEARCH_CACHE}")).map_err(sql)?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    use super::*;
+
+    /// A blocking open would wait for a writer.
+    #[test]
+    fn a_fifo_or_a_folder_in_place_of_a_library_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.db");
+        mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+        for path in [&*path, folder.path()] {
+            assert_eq!(refuse_other_files(path).unwrap_err().reason(), Reason::LibraryDamaged);
+        }
+    }
 }

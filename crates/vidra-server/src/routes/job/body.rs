@@ -15,10 +15,13 @@ use vidra_library::{JobRequest, JobSource};
 
 use crate::error_body::{ApiError, Result};
 use crate::extract::{BodyLimits, Query, invalid, media_type, parse_json, read_body};
+use crate::gate::CallerId;
 use crate::routes::patterns;
+use crate::state::{AppState, SharedSlot};
 
-/// Room for 50,000 ids, and for as many short links.
-const LIMITS: BodyLimits = BodyLimits { bytes: 4 << 20, time: Duration::from_secs(60) };
+/// The limits of a list: room for 50,000 ids, and for as many short links. A JSON body has the limits of other bodies, because
+/// it has at most 500 sources.
+const LIST_LIMITS: BodyLimits = BodyLimits { bytes: 4 << 20, time: Duration::from_secs(60) };
 
 /// The options that a query can have.
 const OPTIONS: [&str; 12] = [
@@ -46,15 +49,33 @@ pub(super) fn options(query: &Query) -> Map<String, Value> {
 pub(in crate::routes) struct JobBody {
     headers: HeaderMap,
     bytes: Bytes,
+    /// The slot of a list, held until it is parsed.
+    _slot: Option<SharedSlot>,
 }
 
-impl<S: Sync> FromRequest<S> for JobBody {
+impl FromRequest<AppState> for JobBody {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self> {
         let (parts, body) = request.into_parts();
-        Ok(Self { headers: parts.headers, bytes: read_body(body, LIMITS).await? })
+        let (limits, slot) = match is_list(&parts.headers) {
+            false => (BodyLimits::default(), None),
+            true => {
+                let slot = state.upload_slot(parts.extensions.get::<CallerId>().cloned());
+                let slot = slot.map_err(|reason| {
+                    let message = "The service receives too many lists at the same time";
+                    ApiError::new(reason, message).with_retry_after(1)
+                });
+                (LIST_LIMITS, Some(slot?))
+            }
+        };
+        Ok(Self { headers: parts.headers, bytes: read_body(body, limits).await?, _slot: slot })
     }
+}
+
+fn is_list(headers: &HeaderMap) -> bool {
+    let given = media_type(headers);
+    ["text/plain", "application/x-ndjson"].iter().any(|it| given.eq_ignore_ascii_case(it))
 }
 
 impl JobBody {
@@ -63,7 +84,7 @@ impl JobBody {
         self,
         mut options: Map<String, Value>,
     ) -> Result<(JobRequest, Vec<JobSource>)> {
-        if !self.is_list() {
+        if !is_list(&self.headers) {
             let body = self.json()?.unwrap_or_else(|| json!({}));
             let Value::Object(members) = body else { return Ok(JobRequest::from_json(&body)?) };
             options.extend(members);
@@ -82,11 +103,6 @@ impl JobBody {
         };
         let sources = spawn_blocking(parse).await.map_err(ApiError::internal)??;
         Ok((request, sources))
-    }
-
-    fn is_list(&self) -> bool {
-        let given = media_type(&self.headers);
-        ["text/plain", "application/x-ndjson"].iter().any(|it| given.eq_ignore_ascii_case(it))
     }
 
     fn json(&self) -> Result<Option<Value>> {

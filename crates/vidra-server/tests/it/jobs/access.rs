@@ -1,8 +1,13 @@
 //! Who sees which jobs, and services without a library.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use axum::body::Body;
+use axum::http::Request;
+use bytes::Bytes;
+use futures_util::{FutureExt, stream};
 use serde_json::{Value, json};
 use vidra::Reason;
 use vidra_library::{Limits, WorkerConfig};
@@ -182,6 +187,37 @@ async fn downloads_of_results_are_limited() {
         let got = send(&app, "emil", "GET", &paths[4], Value::Null).await;
         assert_eq!(got.status, 200, "a download that has ended returns its slot");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn uploads_of_lists_are_limited() {
+    let keys = Some(Arc::new(Keys::new(&file(&["anna", "ben", "carl"]))));
+    let app = JobApp::with(Rules { keys, ..Rules::default() }, Limits::default());
+    let list = |name: &str, body| {
+        let builder = Request::post("/api/jobs").header("x-api-key", format!("vk_{name}"));
+        builder.header("content-type", "text/plain").body(body).unwrap()
+    };
+    let mut open = vec![];
+    for name in ["anna", "ben"] {
+        for _ in 0..4 {
+            let endless = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+            let mut answer = Box::pin(app.app.app.answer(list(name, endless), PEER));
+            assert!((&mut answer).now_or_never().is_none(), "the body has not arrived");
+            open.push(answer);
+        }
+        let got = app.app.send_from(list(name, Body::from("txManualAsr")), PEER).await;
+        assert_eq!((got.status.as_u16(), got.reason().as_str()), (503, "overloaded"));
+        assert_eq!(got.header("retry-after"), Some("1"));
+    }
+    let body = json!({"sources": ["txManualAsr"]});
+    assert_eq!(send(&app, "carl", "POST", "/api/jobs", body).await.status, 202, "it is no list");
+    let got = app.app.send_from(list("carl", Body::from("txManualAsr")), PEER).await;
+    assert_eq!(got.status, 503, "all callers together have too many");
+    open.pop();
+    let got = app.app.send_from(list("carl", Body::from("txManualAsr")), PEER).await;
+    assert_eq!(got.status, 202);
+    let large = json!({"sources": ["x".repeat(200_000)]});
+    assert_eq!(send(&app, "carl", "POST", "/api/jobs", large).await.status, 413);
 }
 
 #[tokio::test(start_paused = true)]
