@@ -27,7 +27,7 @@ use crate::log::Log;
 use crate::mcp::tool_list;
 use crate::open_files;
 use crate::runtime::runtime;
-use crate::signals::{Signals, survive_reload};
+use crate::signals::{Hangups, Signals, survive_reload};
 use crate::systemd::{self, Inherited};
 use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
 #[cfg(test)]
@@ -141,6 +141,8 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let webhooks = args.webhooks.open()?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
+    // A reload during the start, which can take long, must not end the process.
+    let hangups = runtime.block_on(async { Hangups::listen() })?;
     if let Some(redis) = args.client.cache.redis()? {
         let checked = runtime.block_on(redis.check());
         checked.map_err(|error| Failure::usage(format!("--cache: {}", described(&error))))?;
@@ -168,7 +170,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         let reload = Reload::new(args, &callers, &serving, &vidra, &reloads);
         // Without files to reload, a closed terminal ends the process.
         if reload.has_files() || !io::stdin().is_terminal() {
-            Signals::on_hangup(move || reload.run())?;
+            hangups.each(move || reload.run());
         } else {
             survive_reload()?;
         }

@@ -32,19 +32,6 @@ impl Signals {
         Ok(Self(signals))
     }
 
-    /// Runs `work` at each SIGHUP, on a thread on which it may block.
-    pub(crate) fn on_hangup(work: impl Fn() + Send + Sync + 'static) -> Result<(), String> {
-        let mut hangup = listen(SignalKind::hangup())?;
-        let work = Arc::new(work);
-        tokio::spawn(async move {
-            while hangup.recv().await.is_some() {
-                let work = Arc::clone(&work);
-                let _ = tokio::task::spawn_blocking(move || work()).await;
-            }
-        });
-        Ok(())
-    }
-
     /// Resolves at the first signal.
     pub(crate) fn first(&self) -> impl Future<Output = ()> + Send + use<> {
         self.clone().at(1)
@@ -61,16 +48,39 @@ impl Signals {
     }
 }
 
+/// Receives SIGHUP. Without it, the signal ends the process.
+pub(crate) struct Hangups(Signal);
+
+impl Hangups {
+    /// Starts to listen.
+    pub(crate) fn listen() -> Result<Self, String> {
+        listen(SignalKind::hangup()).map(Self)
+    }
+
+    /// Runs `work` at each SIGHUP since [`Hangups::listen`], on a thread on which it may block. Several signals that arrive
+    /// together count as one.
+    pub(crate) fn each(mut self, work: impl Fn() + Send + Sync + 'static) {
+        let work = Arc::new(work);
+        tokio::spawn(async move {
+            while self.0.recv().await.is_some() {
+                let work = Arc::clone(&work);
+                let _ = tokio::task::spawn_blocking(move || work()).await;
+            }
+        });
+    }
+}
+
 /// Lets a command survive SIGHUP, which people send to all processes of the name `vidra` to reload the service. If
 /// the terminal was closed, which sends the same signal, the process ends.
 pub(crate) fn survive_reload() -> Result<(), String> {
     let had_terminal = io::stdin().is_terminal();
-    Signals::on_hangup(move || {
+    Hangups::listen()?.each(move || {
         // A closed terminal is no longer one.
         if had_terminal && !io::stdin().is_terminal() {
             std::process::exit(HANGUP_EXIT);
         }
-    })
+    });
+    Ok(())
 }
 
 /// The exit code of a process that SIGHUP ended, as a shell reports it.

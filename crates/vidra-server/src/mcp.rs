@@ -67,6 +67,7 @@ async fn answer(
             Message::Unknown => rate.admit_work()?,
         }
     }
+    let has_json = is_json(&parts.headers);
     let is_standalone = method == Method::GET && !parts.headers.contains_key(LAST_EVENT_ID);
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
     let mut response = response.map_err(too_many_sessions)?.map(Body::new);
@@ -81,7 +82,7 @@ async fn answer(
     if response.status().is_success() || is_json(response.headers()) {
         return Ok(response);
     }
-    Ok(rewrite_error(response).await)
+    Ok(rewrite_error(response, has_json).await)
 }
 
 /// A message of a client, as far as the rate limit is concerned.
@@ -146,8 +147,9 @@ fn until_shutdown(response: Response, limit: Duration, drain: Drain) -> Response
     response
 }
 
-/// Replaces the plain text of an error of the protocol library by the error body of the service.
-async fn rewrite_error(response: Response) -> Response {
+/// Replaces the plain text of an error of the protocol library by the error body of the service. The library reports a JSON
+/// body that is no message as 415.
+async fn rewrite_error(response: Response, has_json: bool) -> Response {
     let (parts, body) = response.into_parts();
     let text = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -155,7 +157,9 @@ async fn rewrite_error(response: Response) -> Response {
         status if status.is_server_error() => ApiError::internal(text),
         StatusCode::NOT_FOUND => ApiError::new(Reason::NotFound, text),
         StatusCode::METHOD_NOT_ALLOWED => ApiError::new(Reason::MethodNotAllowed, text),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => ApiError::new(Reason::UnsupportedMediaType, text),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE if !has_json => {
+            ApiError::new(Reason::UnsupportedMediaType, text)
+        }
         StatusCode::NOT_ACCEPTABLE => ApiError::new(Reason::NotAcceptable, text),
         _ => ApiError::new(Reason::InvalidInput, text),
     };

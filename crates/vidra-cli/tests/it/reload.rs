@@ -1,8 +1,9 @@
 //! SIGHUP: files of any kind, and a new API key.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::callers::{new_key, run};
 use crate::process::{Service, send, vidra};
@@ -86,4 +87,23 @@ fn a_new_api_key_is_read_on_sighup() {
     let (code, log) = service.stop();
     assert_eq!(code, Some(0));
     assert!(!log.contains(CANARY) && !log.contains("REVOKED"), "{log}");
+}
+
+#[test]
+fn a_reload_during_the_start_does_not_end_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let redis = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = vidra(folder.path());
+    command.env("VIDRA_DEMO", "1").env("VIDRA_LISTEN", "127.0.0.1:0");
+    command.env("VIDRA_CACHE", format!("redis://{}", redis.local_addr().unwrap()));
+    let child = command.arg("serve").stderr(Stdio::piped()).spawn().unwrap();
+    // The service waits for an answer.
+    let connection = redis.accept().unwrap();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(connection);
+    let error = String::from_utf8_lossy(&output.stderr);
+    // A signal that ends the process leaves no exit code.
+    assert!(output.status.code() == Some(2) && error.contains("--cache"), "{output:?}: {error}");
 }

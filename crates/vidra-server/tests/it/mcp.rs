@@ -100,6 +100,14 @@ async fn invalid_mcp_requests_get_the_usual_error_shape() {
         .header("accept", "application/json, text/event-stream");
     app.send(plain.body(Body::from("{}")).unwrap()).await.problem(415);
     app.post("http://localhost/mcp", "{}").await.problem(406);
+    for body in
+        ["", "{", "[]", "\u{feff}{}", "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}"]
+    {
+        let request = Request::post("http://localhost/mcp").header("mcp-session-id", &session);
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = request.header("content-type", "application/json");
+        app.send(request.body(Body::from(body)).unwrap()).await.problem(400);
+    }
     send(&app, &json!("x".repeat(140_000)), &[]).await.problem(413);
     let got = app.method(axum::http::Method::PUT, "http://localhost/mcp").await;
     got.problem(405);
