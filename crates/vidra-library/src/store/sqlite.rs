@@ -27,7 +27,7 @@ pub(super) use locks::{Locks, ProcessLock};
 #[cfg(test)]
 pub(super) use migrate::migrate;
 use readers::{Readers, in_read};
-use writer::{Writer, in_transaction};
+use writer::{OpenedFile, Writer, in_transaction};
 
 /// The number of connections for reading.
 const READERS: usize = 4;
@@ -57,6 +57,7 @@ impl File {
         // Processes that name the file differently must find the same locks.
         let path = &std::fs::canonicalize(path).map_err(unavailable)?;
         let (connection, locks) = migrate::open(path, || connect(path, false))?;
+        let opened = OpenedFile::new(path)?;
         limit_bytes(&connection, max_bytes)?;
         let readers = (0..READERS).map(|_| connect(path, true)).collect::<Result<Vec<_>>>()?;
         let searchers = (0..processors_for_searches())
@@ -64,7 +65,7 @@ impl File {
             .collect::<Result<Vec<_>>>()?;
         Ok(Self {
             path: path.to_owned(),
-            writer: Writer::start(connection, Arc::clone(counters)).map_err(unavailable)?,
+            writer: Writer::start(connection, Arc::clone(counters), opened).map_err(unavailable)?,
             readers: Arc::new(Readers::new(readers)),
             searchers: Arc::new(Readers::new(searchers)),
             locks: Arc::new(locks),

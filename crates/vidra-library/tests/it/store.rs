@@ -33,6 +33,24 @@ async fn a_file_survives_its_processes() {
     library.vacuum().await.unwrap();
 }
 
+/// Writes to a file that has no name any more would be lost with the process.
+#[tokio::test]
+async fn a_file_that_was_removed_or_replaced_gets_no_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, away] = ["library.db", "away.db"].map(|name| folder.path().join(name));
+    let library = Library::open(&path, Limits::default()).unwrap();
+    std::fs::rename(&path, &away).unwrap();
+    for other in [None, Some("another file")] {
+        other.iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        let error = library.create(create(&["PLsize1"])).await.unwrap_err();
+        assert_eq!(error.reason(), Reason::LibraryUnavailable, "{error}");
+        assert!(library.health().is_failing);
+    }
+    std::fs::rename(&away, &path).unwrap();
+    library.create(create(&["PLsize1"])).await.unwrap();
+    assert!(!library.health().is_failing);
+}
+
 #[test]
 fn other_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();

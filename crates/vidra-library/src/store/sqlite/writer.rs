@@ -1,9 +1,11 @@
 //! The thread that writes to a file.
 
-use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use std::{fs, io};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -11,6 +13,7 @@ use vidra::{Error, Reason, Result};
 
 use super::error::sql;
 use crate::store::background;
+use crate::store::error::unavailable;
 use crate::store::health::Counters;
 use crate::store::sql::Connection as Transaction;
 
@@ -39,8 +42,40 @@ struct Group {
     disk_error: Option<Error>,
 }
 
+/// A file that was opened. If it is removed or replaced, writes to it would be lost with the process.
+pub(super) struct OpenedFile {
+    path: PathBuf,
+    /// The device and the number of the file on it.
+    id: (u64, u64),
+}
+
+impl OpenedFile {
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        let metadata = fs::metadata(path).map_err(unavailable)?;
+        Ok(Self { path: path.to_owned(), id: (metadata.dev(), metadata.ino()) })
+    }
+
+    /// # Errors
+    ///
+    /// [`Reason::LibraryUnavailable`] if another file or none is at the path.
+    fn check(&self) -> Result<()> {
+        match Self::new(&self.path) {
+            Ok(found) if found.id == self.id => Ok(()),
+            _ => {
+                let message = "The library file was removed or replaced; restart the process";
+                Err(Error::new(Reason::LibraryUnavailable, message))
+            }
+        }
+    }
+}
+
 impl Writer {
-    pub(super) fn start(mut connection: Connection, counters: Arc<Counters>) -> io::Result<Self> {
+    /// Starts the thread. Writes fail while `file` is not the file that was opened.
+    pub(super) fn start(
+        mut connection: Connection,
+        counters: Arc<Counters>,
+        file: OpenedFile,
+    ) -> io::Result<Self> {
         let (writes, mut queue) = mpsc::channel(QUEUE);
         let write_all = move || {
             while let Some(first) = queue.blocking_recv() {
@@ -50,7 +85,7 @@ impl Writer {
                 {
                     group.push(next);
                 }
-                commit(&mut connection, group, &counters);
+                commit(&mut connection, group, &counters, Some(&file));
             }
         };
         background::spawn("vidra-library", write_all)?;
@@ -75,7 +110,7 @@ pub(super) fn in_transaction<T: Send + 'static>(
     work: impl FnOnce(&Transaction) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let (write, mut result) = as_write(work);
-    commit(connection, vec![write], counters);
+    commit(connection, vec![write], counters, None);
     result.try_recv().map_err(Error::internal)?
 }
 
@@ -118,9 +153,15 @@ fn in_savepoint<T>(
 }
 
 /// Commits the writes in one transaction, and reports the results.
-fn commit(connection: &mut Connection, writes: Vec<Write>, counters: &Counters) {
+fn commit(
+    connection: &mut Connection,
+    writes: Vec<Write>,
+    counters: &Counters,
+    file: Option<&OpenedFile>,
+) {
     let (start, count) = (Instant::now(), writes.len());
-    let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(sql);
+    let begun = file.map_or(Ok(()), OpenedFile::check);
+    let begun = begun.and_then(|()| connection.execute_batch("BEGIN IMMEDIATE").map_err(sql));
     let mut group = Group { result: begun, disk_error: None };
     let reports: Vec<Report> =
         writes.into_iter().map(|write| write(connection, &mut group)).collect();
