@@ -216,8 +216,8 @@ mod tests {
     /// The hash of a large body is computed on another thread, and a later answer can be rendered meanwhile.
     #[test]
     fn an_older_response_does_not_replace_a_newer_one() {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().max_blocking_threads(1).build().unwrap();
         runtime.block_on(async {
             let (newer, older) = newer_and_older().await;
             let cache = cache();
