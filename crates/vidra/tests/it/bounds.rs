@@ -289,3 +289,13 @@ async fn a_search_of_all_replies_is_bounded() {
         (cursor, before) = (found.next_cursor, calls);
     }
 }
+
+#[test]
+fn an_error_names_a_hundred_faults() {
+    let faults = |count: usize| (0..count).map(|number| format!("{number}: wrong")).collect();
+    let error = vidra::Error::invalid("The request is not valid", faults(100));
+    assert_eq!(error.details().len(), 100);
+    let error = vidra::Error::invalid("The request is not valid", faults(350_000));
+    assert_eq!(error.details().len(), 101);
+    assert_eq!(error.details()[100], "and 349900 more");
+}
