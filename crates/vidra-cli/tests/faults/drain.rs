@@ -53,11 +53,9 @@ fn f21_sigterm_under_load_breaks_no_connection() {
             if caller.is_disconnected()
                 && let Err(error) = caller.connect()
             {
-                assert_eq!(
-                    error.kind(),
-                    io::ErrorKind::ConnectionRefused,
-                    "the listener is closed"
-                );
+                // The system resets a connection that it was about to complete. It has carried no request.
+                let closed = [io::ErrorKind::ConnectionRefused, io::ErrorKind::ConnectionReset];
+                assert!(closed.contains(&error.kind()), "the listener is closed: {error}");
                 return;
             }
             let response = caller.get(KNOWN).expect("no connection breaks");
