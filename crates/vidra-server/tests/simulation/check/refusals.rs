@@ -28,11 +28,13 @@ enum Breaker {
     Feed,
 }
 
-/// Whether an operation walks through a list without sharing the walk.
+/// Whether an operation on a list shares no fetch with others: it bypasses the cache, or a tool reads a part of a
+/// playlist.
 fn walks_alone(op: &Op) -> bool {
     let is_list =
         super::is_composite(op.operation()) || matches!(op.operation(), Operation::Ids(_));
-    op.caller.no_cache && is_list
+    let reads_part = op.is_tool_call() && matches!(op.operation(), Operation::Playlist(_));
+    reads_part || op.caller.no_cache && is_list
 }
 
 /// The breaker that counts an exchange.
