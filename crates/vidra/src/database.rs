@@ -213,7 +213,7 @@ struct Failure {
     kind: FailureKind,
 }
 
-/// What a failure says about the database.
+/// The kind of a failure of the database.
 enum FailureKind {
     /// It does not work.
     Outage,

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
 
-    /// An answer of now, and a large one that is a minute old.
+    /// Two answers: a fresh one, and a large one that was fetched a minute ago.
     async fn newer_and_older() -> (Answer, Answer) {
         let client = Vidra::builder()
             .key(ApiKey::new("demo-key"))
