@@ -5,7 +5,7 @@ mod resources;
 
 use std::panic::AssertUnwindSafe;
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -106,31 +106,28 @@ impl Server {
             return call(&request.name, arguments, &tool_call).await;
         };
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let tool_call = tool_call.with_progress(&sender);
-        let mut work = std::pin::pin!(call(&request.name, arguments, &tool_call));
-        let mut last = None;
-        let mut notify = async |step: Progress| {
-            let done = rising(last, step.done);
-            last = Some(done);
-            let mut progress =
-                ProgressNotificationParam::new(token.clone(), done).with_message(step.what);
-            if let Some(total) = step.total {
-                progress = progress.with_total(total as f64);
-            }
-            // If this fails, the connection is gone and the answer fails too.
-            let _ = context.peer.notify_progress(progress).await;
+        let work = async move {
+            // The end of this block closes the channel.
+            let sender = sender;
+            call(&request.name, arguments, &tool_call.with_progress(&sender)).await
         };
-        let done = loop {
-            tokio::select! {
-                // Progress first, so that notifications precede the result.
-                biased;
-                Some(step) = receiver.recv() => notify(step).await,
-                done = &mut work => break done,
+        let report = async {
+            let mut last = None;
+            while let Some(Progress { done, total, what }) = receiver.recv().await {
+                let done = rising(last, done);
+                last = Some(done);
+                let mut progress =
+                    ProgressNotificationParam::new(token.clone(), done).with_message(what);
+                if let Some(total) = total {
+                    progress = progress.with_total(total as f64);
+                }
+                // If this fails, the connection is gone and the answer fails too.
+                let _ = context.peer.notify_progress(progress).await;
             }
         };
-        while let Ok(step) = receiver.try_recv() {
-            notify(step).await;
-        }
+        // The work continues while the client reads slowly, because it can hold what others need. All notifications
+        // precede the result.
+        let (done, ()) = future::join(work, report).await;
         done
     }
 }

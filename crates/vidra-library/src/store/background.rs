@@ -1,14 +1,40 @@
 //! Threads that work in the background, and yield to those that answer requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::{io, thread};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::{JoinSet, spawn_blocking};
 use vidra::{Error, Result};
 
 /// How many searches run at the same time: they use at most half of the processors.
 pub(super) fn processors_for_searches() -> usize {
     thread::available_parallelism().map_or(1, |it| it.get().div_ceil(2))
+}
+
+/// Runs `work` on a thread that may block, as soon as there is a permit for it. The thread holds the permit: a caller that
+/// leaves does not free its connection.
+///
+/// Callers wait in a task. A permit that is given to a caller which does something else first, and needs another permit
+/// for that, would be missing, and four such callers would wait for each other.
+pub(super) async fn run_with_permit<T: Send + 'static>(
+    permits: &Arc<Semaphore>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let permits = Arc::clone(permits);
+    // Its task ends with the caller.
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move {
+        let permit = permits.acquire_owned().await.map_err(Error::internal)?;
+        let run = move || {
+            let _permit = permit;
+            work()
+        };
+        spawn_blocking(run).await.map_err(Error::internal)?
+    });
+    let ended = || Error::internal("a task of the library ended");
+    waiting.join_next().await.ok_or_else(ended)?.map_err(Error::internal)?
 }
 
 /// Starts a thread with a low priority: indexing a transcript takes milliseconds, and answers from the cache microseconds.
@@ -145,6 +171,36 @@ mod tests {
         busy.await.unwrap();
         assert!(join_all(waiting).await.into_iter().all(|it| it.is_ok()));
         assert_eq!(*order.lock().unwrap(), ["item", "download", "download"]);
+    }
+
+    /// Each waits for a permit, and is not polled after it got one, as the other branches of a `select!` whose handler
+    /// waits.
+    #[tokio::test]
+    async fn callers_that_are_not_polled_take_no_permit_from_others() {
+        let permits = Arc::new(Semaphore::new(2));
+        let held = [permits.try_acquire().unwrap(), permits.try_acquire().unwrap()];
+        let mut unpolled = vec![];
+        for _ in 0..4 {
+            let mut waiting = Box::pin(run_with_permit(&permits, || Ok(())));
+            assert!((&mut waiting).now_or_never().is_none());
+            unpolled.push(waiting);
+        }
+        drop(held);
+        run_with_permit(&permits, || Ok(())).await.unwrap();
+        assert!(join_all(unpolled).await.into_iter().all(|it| it.is_ok()));
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_leaves_before_its_permit_runs_nothing() {
+        let permits = Arc::new(Semaphore::new(1));
+        let held = permits.try_acquire().unwrap();
+        let work = || -> Result<()> { panic!("the caller has left") };
+        let mut left = Box::pin(run_with_permit(&permits, work));
+        assert!((&mut left).now_or_never().is_none());
+        drop(left);
+        drop(held);
+        run_with_permit(&permits, || Ok(())).await.unwrap();
+        assert_eq!(permits.available_permits(), 1);
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use vidra::{Error, Reason, Result, Sessions};
 
-use super::background::processors_for_searches;
+use super::background::{processors_for_searches, run_with_permit};
 use super::copy;
 use super::error::{RETRY_AFTER, search_timed_out, unavailable};
 use super::health::Counters;
@@ -169,17 +169,14 @@ impl Postgres {
         begin: Begin,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = Arc::clone(permits).acquire_owned().await.map_err(Error::internal)?;
         let (sessions, runtime) = (Arc::clone(&self.sessions), Handle::current());
-        let done = tokio::task::spawn_blocking(move || {
-            // Held by the thread: a caller that leaves does not free its connection.
-            let _permit = permit;
+        let transaction = move || {
             let session = Session::begin(sessions, runtime, &begin)?;
             let done = catch_unwind(AssertUnwindSafe(|| work(&session)));
             let panicked = |_| Err(Error::internal("a transaction of the library panicked"));
             session.end(done.unwrap_or_else(panicked))
-        });
-        done.await.map_err(Error::internal)?
+        };
+        run_with_permit(permits, transaction).await
     }
 
     /// # Errors

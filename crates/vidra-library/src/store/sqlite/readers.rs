@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use vidra::{Error, Result};
 
 use super::error::sql;
+use crate::store::background::run_with_permit;
 use crate::store::sql::Connection as Transaction;
 
 /// Runs `work` in a read transaction: all its statements see the same state.
@@ -42,19 +43,8 @@ impl Readers {
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = self.permit().await?;
         let readers = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || {
-            // Held by the thread: a caller that leaves does not free its connection.
-            let _permit = permit;
-            readers.with(work)
-        });
-        read.await.map_err(Error::internal)?
-    }
-
-    /// Waits for a free connection.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).acquire_owned().await.map_err(Error::internal)
+        run_with_permit(&self.permits, move || readers.with(work)).await
     }
 
     /// Runs `work` on a free connection. The caller holds a permit.
