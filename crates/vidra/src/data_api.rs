@@ -108,9 +108,10 @@ impl DataApi {
         let account = self.account.get();
         let request = self.request(&account, call)?;
         let (endpoint, breaker) = (call.endpoint.path(), self.breaker(call.endpoint));
-        let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         let charged = self.charge(&account, ctx, call).await?;
-        // The charge may have been slow. Dropping the guard refunds it.
+        // The charge may have been slow. Dropping the guard refunds it. Only now may the attempt be the probe of the
+        // breaker, because nobody else can be while it waits.
+        let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         if ctx.left().is_zero() {
             return Err(Fault::out_of_time(call));
         }

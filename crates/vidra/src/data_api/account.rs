@@ -100,10 +100,7 @@ impl CurrentAccount {
         // After the lock: the old ledger returns its grants, and is synced once more.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ledger = Arc::clone(&before.ledger);
-            runtime.spawn(async move {
-                ledger.return_grants().await;
-                tokio::task::spawn_blocking(move || drop(ledger));
-            });
+            runtime.spawn(async move { ledger.return_grants().await });
         }
         drop(before);
         true

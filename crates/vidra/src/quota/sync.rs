@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
+
 use super::disk::{Disk, LOCK_TIMEOUT, Lock, Part};
 use super::health::Health;
 use super::record::Record;
@@ -141,7 +143,12 @@ impl Drop for Syncer {
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(Running { changes, end }) = thread.take() {
             drop(changes);
-            let _ = end.recv_timeout(LAST_SYNC);
+            let wait = move || _ = end.recv_timeout(LAST_SYNC);
+            match Handle::try_current() {
+                // Tasks can drop the last handle. The end of the runtime waits for this thread.
+                Ok(runtime) => drop(runtime.spawn_blocking(wait)),
+                Err(_) => wait(),
+            }
         }
     }
 }

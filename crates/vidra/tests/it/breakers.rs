@@ -2,13 +2,15 @@
 
 mod counted;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
     BatchEvent, BatchQuery, BreakerState, Builder, CacheOutcome, ChannelRef, Error, ErrorKind,
-    Lookup, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
+    LedgerDouble, Lookup, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -438,4 +440,33 @@ async fn an_open_breaker_refuses_at_once_also_while_youtube_requests_a_pause() {
     let started = Instant::now();
     assert_breaker_open(&vidra.video(existing()).await.unwrap_err());
     assert!(started.elapsed() < Duration::from_millis(10), "{:?}", started.elapsed());
+}
+
+/// It would end the outage for one caller later, and for all others too.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_waits_for_the_ledger_is_not_the_probe() {
+    let sim = Simulator::new();
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let slow = Arc::clone(&is_slow);
+    let ledger = LedgerDouble::new(move || {
+        let charge = if slow.load(Ordering::Relaxed) { 5 * SECOND } else { Duration::ZERO };
+        (charge, Duration::ZERO)
+    });
+    let vidra = builder(&sim).ledger_double(ledger).build().unwrap();
+    sim.inject(Fault::any(Action::status(503)));
+    trip(&vidra).await;
+    sim.clear_faults();
+    advance(PAUSE).await;
+    is_slow.store(true, Ordering::Relaxed);
+    let waiting = tokio::spawn({
+        let vidra = vidra.clone();
+        async move { vidra.video(existing()).await }
+    });
+    sleep(SECOND).await;
+    is_slow.store(false, Ordering::Relaxed);
+    let channel = ChannelRef::parse("@fermata").unwrap();
+    let started = Instant::now();
+    vidra.channel(&channel).await.unwrap();
+    assert!(started.elapsed() < SECOND, "{:?}", started.elapsed());
+    waiting.await.unwrap().unwrap();
 }
