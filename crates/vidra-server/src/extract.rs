@@ -1,6 +1,6 @@
 //! Typed input. Malformed requests are rejected here, before they cost anything.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -74,6 +74,9 @@ impl<S: Sync> FromRequestParts<S> for Query {
 
 const BAD_QUERY: &str = "The query parameters are not valid";
 
+/// The parameters that [`Query::list`] reads. All others may be given once.
+const LISTS: [&str; 6] = ["ids", "files", "include", "fields", "in", "video"];
+
 /// The longest name of a parameter that an error repeats.
 const LONGEST_NAME: usize = 64;
 
@@ -91,12 +94,19 @@ impl Query {
         Ok(Self { pairs, faults: vec![] })
     }
 
-    /// Fails if a parameter has another name than these.
+    /// Fails if a parameter has another name than these, or more than one value.
     pub(crate) fn only(mut self, names: &HashSet<String>) -> Result<(), ApiError> {
-        let unknown: BTreeSet<String> = self.pairs.drain(..).map(|(name, _)| name).collect();
-        for name in unknown.iter().filter(|name| !names.contains(*name)) {
-            let shown: String = name.chars().take(LONGEST_NAME).collect();
-            self.fault(&shown.escape_debug().to_string(), "unknown parameter");
+        let mut counts = BTreeMap::<String, usize>::new();
+        for (name, _) in self.pairs.drain(..) {
+            *counts.entry(name).or_default() += 1;
+        }
+        for (name, count) in counts {
+            if !names.contains(&name) {
+                let shown: String = name.chars().take(LONGEST_NAME).collect();
+                self.fault(&shown.escape_debug().to_string(), "unknown parameter");
+            } else if count > 1 && !LISTS.contains(&&*name) {
+                self.fault(&name, "is given more than once");
+            }
         }
         self.check()
     }
@@ -121,6 +131,7 @@ impl Query {
 
     /// The entries of a list: separated by commas, or the parameter given more than once.
     pub(crate) fn list(&self, name: &str) -> Vec<&str> {
+        debug_assert!(LISTS.contains(&name), "{name} may be given once");
         let values = self.pairs.iter().filter(|(key, _)| key == name);
         let entries = values.flat_map(|(_, value)| value.split(','));
         let entries = entries.map(|entry| entry.trim_matches(' '));
@@ -272,6 +283,25 @@ pub(crate) fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Va
         Ok(value) => Ok(Some(value)),
         Err(error) => Err(invalid("The body is not valid JSON", format!("body: {error}"))),
     }
+}
+
+/// The header with the caller's deadline.
+pub(crate) const X_REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
+
+/// The caller's deadline: seconds, with `s` or without, or milliseconds with `ms`.
+pub(crate) fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>, ApiError> {
+    let Some(value) = headers.get(X_REQUEST_TIMEOUT) else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, 1e-3),
+        (None, number) => (number.unwrap_or(text), 1.0),
+    };
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let seconds = number.parse::<f64>().ok().filter(|_| is_plain).map(|number| number * unit);
+    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    let fault = "x-request-timeout: expected a time such as 2, 2.5s or 300ms";
+    let seconds = seconds.ok_or_else(|| invalid("A header is not valid", fault))?;
+    Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
 /// The media type of a body, without its parameters. Empty if there is none.

@@ -2,24 +2,21 @@
 //! is at that position.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::drain::{Drain, REQUEST_LIMIT};
-use crate::error_body::{self, ApiError, Result};
-use crate::extract::{invalid, list_items};
+use crate::error_body::{self, ApiError};
+use crate::extract::{list_items, request_timeout};
 use crate::gate::{Caller, CallerId};
 use crate::hot::RouteInfo;
 use crate::respond::{self, X_QUOTA_COST, is_stream};
 use crate::state::AppState;
-
-const X_REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
 /// Wraps the routes. The last layer added is the first to see a request.
 pub(crate) fn wrap(routes: Router<AppState>, state: &AppState) -> Router {
@@ -50,22 +47,6 @@ async fn until_shutdown(State(drain): State<Drain>, request: Request, next: Next
 /// Whether `Cache-Control` of a request contains `no-cache`.
 fn has_no_cache(headers: &HeaderMap) -> bool {
     list_items(headers, header::CACHE_CONTROL).any(|it| it.eq_ignore_ascii_case("no-cache"))
-}
-
-/// The caller's deadline: seconds, with `s` or without, or milliseconds with `ms`.
-fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
-    let Some(value) = headers.get(X_REQUEST_TIMEOUT) else { return Ok(None) };
-    let text = value.to_str().unwrap_or_default().trim();
-    let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(number), _) => (number, 1e-3),
-        (None, number) => (number.unwrap_or(text), 1.0),
-    };
-    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let seconds = number.parse::<f64>().ok().filter(|_| is_plain).map(|number| number * unit);
-    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
-    let fault = "x-request-timeout: expected a time such as 2, 2.5s or 300ms";
-    let seconds = seconds.ok_or_else(|| invalid("A header is not valid", fault))?;
-    Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
 /// Gives the request a client with its own bill, and reports the bill in the response.

@@ -29,7 +29,7 @@
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
 //! - `items`: the items of lists: chosen members, CSV
 //! - `accept`: the media types that a request accepts
-//! - `extract`: typed path, query and body
+//! - `extract`: typed path, query, headers and body
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
 //! - `tls`: the certificate of the service

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use vidra::{Reason, Vidra};
 use vidra_mcp::{CallRefusal, HttpService, OnFailure, SessionLimits, TooManySessions, ToolList};
 
+use crate::accept::accepts;
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
 use crate::extract::{BodyLimits, MAX_BODY_BYTES, read_body};
@@ -31,6 +32,9 @@ use crate::state::AppState;
 
 /// The last event that the client of a lost stream received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The types of the answer to a message. The protocol requires that a client accepts both.
+const BOTH_TYPES: [&str; 2] = ["application/json", "text/event-stream"];
 
 /// The route of the endpoint.
 pub(crate) fn route(vidra: &Vidra, list: ToolList) -> Router<AppState> {
@@ -66,6 +70,11 @@ async fn answer(
             }
             Message::Unknown => rate.admit_work()?,
         }
+    }
+    if method == Method::POST && BOTH_TYPES.iter().all(|it| accepts(&parts.headers, it)) {
+        // rmcp looks for the two names, and does not know `*/*`.
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        parts.headers.insert(header::ACCEPT, both);
     }
     let has_json = is_json(&parts.headers);
     let is_standalone = method == Method::GET && !parts.headers.contains_key(LAST_EVENT_ID);

@@ -4,6 +4,7 @@ use axum::http::header::{ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, HOST, IF_NONE_M
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::request_id::X_REQUEST_ID;
+use crate::extract::X_REQUEST_TIMEOUT;
 
 pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -20,6 +21,7 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) has_fetch_site: bool,
     pub(crate) has_if_none_match: bool,
     pub(crate) has_origin: bool,
+    pub(crate) has_request_timeout: bool,
 }
 
 /// The lines of a header that should occur once.
@@ -48,6 +50,7 @@ impl<'a> RequestHead<'a> {
             has_fetch_site: false,
             has_if_none_match: false,
             has_origin: false,
+            has_request_timeout: false,
         };
         for (name, line) in headers {
             if *name == HOST {
@@ -61,6 +64,7 @@ impl<'a> RequestHead<'a> {
                 head.has_fetch_site |= *name == SEC_FETCH_SITE;
                 head.has_if_none_match |= *name == IF_NONE_MATCH;
                 head.has_origin |= *name == ORIGIN;
+                head.has_request_timeout |= *name == X_REQUEST_TIMEOUT;
             }
         }
         head
@@ -91,18 +95,20 @@ mod tests {
                 head.has_fetch_site,
                 head.has_if_none_match,
                 head.has_origin,
+                head.has_request_timeout,
             ];
             (host, id, has.map(u8::from))
         };
-        let table: [(&[&'static str], _); 8] = [
-            (&[], (0, 0, [0; 6])),
-            (&["host", "accept", "x-other"], (1, 0, [1, 0, 0, 0, 0, 0])),
-            (&["host", "accept-language", "host", "x-request-id"], (2, 1, [0; 6])),
-            (&["x-request-id", "x-request-id", "x-request-id"], (0, 2, [0; 6])),
-            (&["accept-encoding", "accept-encoding"], (0, 0, [0, 1, 0, 0, 0, 0])),
-            (&["cache-control", "sec-fetch-site"], (0, 0, [0, 0, 1, 1, 0, 0])),
-            (&["if-none-match", "host"], (1, 0, [0, 0, 0, 0, 1, 0])),
-            (&["origin", "sec-fetch-dest"], (0, 0, [0, 0, 0, 0, 0, 1])),
+        let table: [(&[&'static str], _); 9] = [
+            (&[], (0, 0, [0; 7])),
+            (&["host", "accept", "x-other"], (1, 0, [1, 0, 0, 0, 0, 0, 0])),
+            (&["host", "accept-language", "host", "x-request-id"], (2, 1, [0; 7])),
+            (&["x-request-id", "x-request-id", "x-request-id"], (0, 2, [0; 7])),
+            (&["accept-encoding", "accept-encoding"], (0, 0, [0, 1, 0, 0, 0, 0, 0])),
+            (&["cache-control", "sec-fetch-site"], (0, 0, [0, 0, 1, 1, 0, 0, 0])),
+            (&["if-none-match", "host"], (1, 0, [0, 0, 0, 0, 1, 0, 0])),
+            (&["origin", "sec-fetch-dest"], (0, 0, [0, 0, 0, 0, 0, 1, 0])),
+            (&["x-request-timeout"], (0, 0, [0, 0, 0, 0, 0, 0, 1])),
         ];
         for (names, expected) in table {
             assert_eq!(parsed(names), expected, "{names:?}");

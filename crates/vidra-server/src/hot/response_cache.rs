@@ -21,6 +21,7 @@ use super::rendered::RenderedResponse;
 use super::request_head::RequestHead;
 use super::request_log::RequestLog;
 use crate::counters::RouteId;
+use crate::extract::request_timeout;
 use crate::respond::{HeldBody, spooled_etag, with_spooled};
 
 /// The memory of an entry beyond its bodies and its target, in bytes.
@@ -89,6 +90,10 @@ impl ResponseCache {
         log: &RequestLog,
     ) -> Option<(Response<Full<Bytes>>, RouteId, Resource)> {
         if *request.method() != Method::GET || head.has_cache_control {
+            return None;
+        }
+        // A mistake in a request must not depend on the cache.
+        if head.has_request_timeout && request_timeout(head.headers).is_err() {
             return None;
         }
         let target = request.uri().path_and_query()?.as_str();

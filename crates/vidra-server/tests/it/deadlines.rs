@@ -49,6 +49,9 @@ async fn an_invalid_timeout_is_400_and_costs_nothing() {
         assert!(details[0].starts_with("x-request-timeout: "), "{timeout}: {details:?}");
     }
     assert_eq!(app.sim.record().calls, 0);
+    // A cached response does not hide the mistake.
+    app.get(VIDEO).await;
+    get(&app, "soon").await.problem(400);
 }
 
 #[tokio::test]

@@ -77,6 +77,11 @@ async fn bad_questions_are_400() {
             "format: must be one of json, csv",
         ),
         ("playlist/PLsize120/videos?page=2", "invalid_input", "page: unknown parameter"),
+        (
+            "playlist/PLsize120/videos?limit=2&fields=id&limit=3&fields=title",
+            "invalid_input",
+            "limit: is given more than once",
+        ),
         ("channel/@fermata/uploads?since=yesterday", "invalid_input", "since: must be a date"),
         (
             "channel/@fermata/uploads?since=2020-01-01&until=31.1.2020",

@@ -99,7 +99,8 @@ async fn invalid_mcp_requests_get_the_usual_error_shape() {
     let plain = Request::post("http://localhost/mcp")
         .header("accept", "application/json, text/event-stream");
     app.send(plain.body(Body::from("{}")).unwrap()).await.problem(415);
-    app.post("http://localhost/mcp", "{}").await.problem(406);
+    let other = Request::post("http://localhost/mcp").header("accept", "application/json");
+    app.send(other.body(Body::from("{}")).unwrap()).await.problem(406);
     for body in
         ["", "{", "[]", "\u{feff}{}", "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}"]
     {
@@ -113,6 +114,24 @@ async fn invalid_mcp_requests_get_the_usual_error_shape() {
     got.problem(405);
     assert_eq!(got.header("allow"), Some("GET, POST, DELETE"));
     app.get("/mcp/more").await.problem(404);
+}
+
+/// As curl sends it.
+#[tokio::test]
+async fn a_client_that_accepts_every_type_is_answered() {
+    let app = TestApp::new();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    for accept in [Some("*/*"), Some("application/*, text/*;q=0.5"), None] {
+        let mut request = Request::post("http://localhost/mcp");
+        request = request.header("content-type", "application/json");
+        if let Some(accept) = accept {
+            request = request.header("accept", accept);
+        }
+        let got = app.send(request.body(Body::from(body.to_string())).unwrap()).await;
+        assert_eq!(got.status.as_u16(), 200, "{accept:?}");
+    }
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The buffer of a read. The files of a few accounts fit, so that one call reads them.
 const BUFFER_BYTES: usize = 4 << 10;
 
+/// The content of a file that cannot be a count, so that another copy is used.
+const DAMAGED: &[u8] = &[0];
+
 /// `O_NONBLOCK`, so that a FIFO in place of a file blocks nobody. Regular files ignore it.
 const NO_WAIT: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
@@ -127,6 +130,10 @@ impl Disk for Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
+        // A device such as `/dev/zero` has no end.
+        if !file.metadata()?.is_file() {
+            return Ok(Some(DAMAGED.to_vec()));
+        }
         let mut bytes = Vec::with_capacity(BUFFER_BYTES);
         let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
         damaged_by_bad_sectors(read.map(|_| bytes)).map(Some)
@@ -172,7 +179,7 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 /// is as good as before.
 fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     match read {
-        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(vec![0]),
+        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(DAMAGED.to_vec()),
         read => read,
     }
 }
@@ -209,6 +216,17 @@ mod tests {
         assert_eq!(damaged_by_bad_sectors(Ok(b"x".to_vec())).unwrap(), b"x");
     }
 
+    #[test]
+    fn a_device_in_place_of_a_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().join("quota.json"));
+        for part in [Part::Working, Part::First, Part::Second] {
+            std::os::unix::fs::symlink("/dev/zero", files.path(part)).unwrap();
+            assert_eq!(files.read(part).unwrap().unwrap(), DAMAGED);
+            assert!(files.write(part, b"x").is_err());
+        }
+    }
+
     /// A blocking open would wait for a writer.
     #[test]
     fn a_fifo_in_place_of_a_file_is_an_error_at_once() {
@@ -216,7 +234,7 @@ mod tests {
         let files = Files::new(folder.path().join("quota.json"));
         for part in [Part::Working, Part::First, Part::Second] {
             mkfifoat(CWD, files.path(part), Mode::RUSR | Mode::WUSR).unwrap();
-            assert!(files.read(part).unwrap().is_none_or(|bytes| bytes.is_empty()));
+            assert_eq!(files.read(part).unwrap().unwrap(), DAMAGED);
             assert!(files.write(part, b"x").is_err() && files.sync(part).is_err());
         }
     }
