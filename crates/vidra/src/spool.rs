@@ -172,14 +172,19 @@ impl SpooledList {
     }
 
     fn move_to_file(&mut self) -> io::Result<()> {
-        let Content::Memory(memory, _) = &self.content else { return Ok(()) };
+        if let Content::File(..) = &self.content {
+            return Ok(());
+        }
         let mut share = BudgetShare::none(&self.spool.disk);
-        if !share.grow(memory.len() as u64) {
+        if !share.grow(self.length) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let mut file = FileWriter::create(&self.spool);
-        memory.chunks(PIECE_BYTES).try_for_each(|piece| file.write(piece))?;
-        self.content = Content::File(file, share);
+        let file = Content::File(FileWriter::new(&self.spool), share);
+        let before = std::mem::replace(&mut self.content, file);
+        if let (Content::Memory(memory, share), Content::File(file, _)) = (before, &mut self.content) {
+            // It leaves the budget of memory with its write.
+            file.write_counted(memory, share)?;
+        }
         Ok(())
     }
 

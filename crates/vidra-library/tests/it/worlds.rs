@@ -37,9 +37,11 @@ struct Summary {
 
 #[test]
 fn worlds_of_jobs_satisfy_the_invariants() {
-    let seeds = std::env::var("VIDRA_SEEDS").ok().and_then(|text| {
-        let (from, to) = text.split_once("..")?;
-        Some(from.parse().ok()?..to.parse().ok()?)
+    let seeds = std::env::var("VIDRA_SEEDS").ok().map(|range| {
+        let (from, to) = range.split_once("..").expect("VIDRA_SEEDS is FROM..TO");
+        let seeds = from.parse().unwrap()..to.parse().unwrap();
+        assert!(!seeds.is_empty(), "VIDRA_SEEDS={range} names no seed");
+        seeds
     });
     let (mut total, mut worlds) = (Summary::default(), 0);
     for seed in seeds.unwrap_or(SEEDS) {

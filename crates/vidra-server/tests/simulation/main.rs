@@ -123,7 +123,9 @@ fn replay(seed: u64) {
 fn seeds() -> Vec<u64> {
     if let Ok(range) = std::env::var("VIDRA_SEEDS") {
         let (from, to) = range.split_once("..").expect("VIDRA_SEEDS is FROM..TO");
-        return (from.parse().unwrap()..to.parse().unwrap()).collect();
+        let seeds: Range<u64> = from.parse().unwrap()..to.parse().unwrap();
+        assert!(!seeds.is_empty(), "VIDRA_SEEDS={range} names no seed");
+        return seeds.collect();
     }
     let hash = source_hash();
     FIXED.chain((0..DERIVED).map(|n| hash.wrapping_add(n))).collect()

@@ -1,4 +1,4 @@
-//! Makes a failing world smaller: removes callers, incidents and faults while the failure persists.
+//! Makes a failing world smaller: removes callers and incidents as long as the same invariant breaks.
 
 use crate::plan::Plan;
 use crate::world;

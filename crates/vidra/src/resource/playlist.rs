@@ -28,6 +28,7 @@ use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
 use crate::resource::{Services, find_item, many};
 use crate::spool::{Body, ELEMENTS_AT_ONCE, Spool, SpooledList};
+use crate::transport::traced;
 use crate::video::{Include, Video};
 
 pub(crate) use entries::{Entries, Entry, EntryList, Start, all_entries};
@@ -179,7 +180,11 @@ impl Videos {
         ctx: &Context,
         chunks: impl Stream<Item = Vec<VideoId>>,
     ) -> Result<Parts> {
-        let chunk = |ids: Vec<VideoId>| async move { video::read(services, ctx, &ids).await };
+        // In tasks: a read that is not polled while the disk is slow would hold up other readers of the store.
+        let chunk = |ids: Vec<VideoId>| {
+            let (services, ctx) = (Arc::clone(services), ctx.clone());
+            traced::in_task(async move { video::read(&services, &ctx, &ids).await })
+        };
         let mut chunks = pin!(chunks.map(chunk).buffer_unordered(many::CALLS_AT_ONCE));
         let mut parts = Parts::default();
         while let Some(chunk) = chunks.next().await {

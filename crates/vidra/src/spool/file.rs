@@ -1,59 +1,55 @@
 //! The temporary file of an answer while it is built.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
+use super::budget::BudgetShare;
 use super::{PIECE_BYTES, Spool};
 
 /// The number of pieces of one file that may wait for the disk.
 const MAX_WAITING: usize = 4;
 
-/// A temporary file that a thread of its own writes, so that a slow disk holds up no other work.
+/// A temporary file. A thread that may block writes what waits, and takes the next work then: an answer whose builder waits
+/// for YouTube needs no thread.
 pub(super) struct FileWriter {
     buffer: Vec<u8>,
-    pieces: Sender<Vec<u8>>,
-    waiting: Arc<Waiting>,
-    writing: JoinHandle<io::Result<File>>,
+    writing: Arc<Writing>,
 }
 
-/// The pieces that wait for the disk.
-#[derive(Default)]
-struct Waiting {
-    count: AtomicUsize,
+/// What the builder and the thread share.
+struct Writing {
+    spool: Spool,
+    state: Mutex<State>,
+    /// Wakes the builder, which alone waits for it.
     changed: Notify,
 }
 
-/// Wakes a waiting builder when the thread ends, however it ends.
-struct NoneWaiting(Arc<Waiting>);
-
-impl Drop for NoneWaiting {
-    fn drop(&mut self) {
-        self.0.count.store(0, Ordering::Release);
-        self.0.changed.notify_one();
-    }
+#[derive(Default)]
+struct State {
+    /// The pieces that wait for the disk.
+    waiting: VecDeque<Piece>,
+    /// Whether a thread writes. It has the file then.
+    is_running: bool,
+    /// `None` before the first write.
+    file: Option<File>,
+    error: Option<io::Error>,
 }
 
+/// A part of the file, and the memory that it counts for until it is written.
+struct Piece(Vec<u8>, Option<BudgetShare>);
+
 impl FileWriter {
-    /// Creates the file. A later write, or the end, returns the error of a failure.
-    pub(super) fn create(spool: &Spool) -> Self {
-        let (pieces, received) = channel();
-        let waiting = Arc::new(Waiting::default());
-        let (spool, none_waiting) = (spool.clone(), NoneWaiting(Arc::clone(&waiting)));
-        let writing = spawn_blocking(move || {
-            let written = write_all(&spool.folder, &received, &none_waiting.0);
-            if written.is_err() {
-                spool.is_failing.store(true, Ordering::Relaxed);
-            }
-            written
-        });
-        Self { buffer: Vec::with_capacity(PIECE_BYTES), pieces, waiting, writing }
+    /// The file is created with the first write. A later write, or the end, returns the error of a failure.
+    pub(super) fn new(spool: &Spool) -> Self {
+        let (spool, state) = (spool.clone(), Mutex::default());
+        let writing = Arc::new(Writing { spool, state, changed: Notify::new() });
+        Self { buffer: Vec::new(), writing }
     }
 
     /// Adds bytes. It never waits: [`Self::has_room`] does.
@@ -61,39 +57,101 @@ impl FileWriter {
         if self.buffer.len() + bytes.len() > PIECE_BYTES {
             self.send()?;
         }
+        if self.buffer.capacity() == 0 {
+            self.buffer.reserve_exact(PIECE_BYTES);
+        }
         self.buffer.extend_from_slice(bytes);
         Ok(())
     }
 
+    /// Adds bytes that count for `memory` until they are written, without copying them.
+    pub(super) fn write_counted(&mut self, bytes: Vec<u8>, memory: BudgetShare) -> io::Result<()> {
+        self.send()?;
+        self.push(Piece(bytes, Some(memory)))
+    }
+
     /// Hands the buffer over to the thread.
     fn send(&mut self) -> io::Result<()> {
-        let piece = std::mem::replace(&mut self.buffer, Vec::with_capacity(PIECE_BYTES));
-        self.waiting.count.fetch_add(1, Ordering::AcqRel);
-        self.pieces.send(piece).map_err(|_| io::Error::other("the temporary file failed"))
+        let piece = std::mem::take(&mut self.buffer);
+        self.push(Piece(piece, None))
+    }
+
+    fn push(&self, piece: Piece) -> io::Result<()> {
+        let mut state = self.writing.state();
+        if state.error.is_some() {
+            return Err(io::Error::other("the temporary file failed"));
+        }
+        state.waiting.push_back(piece);
+        if !std::mem::replace(&mut state.is_running, true) {
+            let writing = Arc::clone(&self.writing);
+            spawn_blocking(move || writing.write_waiting());
+        }
+        Ok(())
     }
 
     /// Waits while the disk is slower than the answer is built.
     pub(super) async fn has_room(&self) {
-        while self.waiting.count.load(Ordering::Acquire) > MAX_WAITING {
-            self.waiting.changed.notified().await;
+        while self.writing.state().waiting.len() > MAX_WAITING {
+            self.writing.changed.notified().await;
         }
     }
 
     /// Waits until everything is written, and returns the file.
     pub(super) async fn finish(mut self) -> io::Result<File> {
-        // The thread knows why it failed.
+        // The error of an earlier piece is returned below.
         let _ = self.send();
-        drop(self.pieces);
-        self.writing.await?
+        loop {
+            {
+                let mut state = self.writing.state();
+                if let Some(error) = state.error.take() {
+                    return Err(error);
+                }
+                if !state.is_running
+                    && let Some(file) = state.file.take()
+                {
+                    return Ok(file);
+                }
+            }
+            self.writing.changed.notified().await;
+        }
     }
 }
 
-fn write_all(folder: &Path, pieces: &Receiver<Vec<u8>>, waiting: &Waiting) -> io::Result<File> {
-    let mut file = tempfile::tempfile_in(folder)?;
-    for piece in pieces {
-        file.write_all(&piece)?;
-        waiting.count.fetch_sub(1, Ordering::AcqRel);
-        waiting.changed.notify_one();
+impl Writing {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    Ok(file)
+
+    /// Writes until no piece waits.
+    fn write_waiting(&self) {
+        if let Err(error) = self.try_write_waiting() {
+            self.spool.is_failing.store(true, Ordering::Relaxed);
+            let mut state = self.state();
+            state.waiting.clear();
+            (state.is_running, state.error) = (false, Some(error));
+        }
+        self.changed.notify_one();
+    }
+
+    fn try_write_waiting(&self) -> io::Result<()> {
+        let known = self.state().file.take();
+        let mut file = match known {
+            Some(file) => file,
+            None => tempfile::tempfile_in(&*self.spool.folder)?,
+        };
+        loop {
+            let Piece(bytes, _memory) = {
+                let mut state = self.state();
+                match state.waiting.pop_front() {
+                    Some(piece) => piece,
+                    None => {
+                        (state.is_running, state.file) = (false, Some(file));
+                        return Ok(());
+                    }
+                }
+            };
+            file.write_all(&bytes)?;
+            self.changed.notify_one();
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! Records exchanges as spans for tracing. The spans have the level `debug` and cost almost nothing
 //! without a subscriber.
 
+use std::future::pending;
+use std::panic::resume_unwind;
+
 use bytes::Bytes;
 use http::Request;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument;
 use tracing::field::Empty;
 
@@ -33,6 +36,22 @@ pub(crate) async fn exchange(
     };
     span.record("outcome", word);
     outcome
+}
+
+/// Runs work in a task that belongs to the current span and ends with the caller: the work goes on while the caller, which
+/// waits for several things, does not poll it.
+pub(crate) async fn in_task<F>(work: F) -> F::Output
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let mut task = JoinSet::new();
+    task.spawn(work.in_current_span());
+    match task.join_next().await {
+        Some(Ok(done)) => done,
+        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+        // The runtime ends.
+        Some(Err(_)) | None => pending().await,
+    }
 }
 
 /// Spawns a task that belongs to the current span.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use vidra::store::{
@@ -11,7 +12,7 @@ use vidra::store::{
     Usage, conformance,
 };
 use vidra::{
-    Allowance, CacheOutcome, FetchSharing, Life, Lifetimes, Lookup, PlaylistId, Reason, Resource,
+    Allowance, BatchQuery, CacheOutcome, FetchSharing, Life, Lifetimes, Lookup, PlaylistId, Reason, Resource,
     VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
@@ -182,6 +183,24 @@ async fn a_caller_that_needs_one_page_does_not_wait_for_the_whole_list_of_anothe
     assert!(page < 4 * LATENCY, "{page:?}");
     assert_eq!(shared.sim.record().calls_to(Endpoint::PlaylistItems), 101);
     shared.released().await;
+}
+
+/// It may read the list for hours.
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_follows_the_walk_of_a_caller_that_left_delays_no_other_machine() {
+    let shared = Shared::new(2, &Lifetimes::default());
+    let [one, other] = [0, 1].map(|number| shared.machines[number].clone());
+    let id = PlaylistId::parse("PLsize500").unwrap();
+    let (lister, listed) = (one.clone(), id.clone());
+    let whole = tokio::spawn(async move { lister.playlist_ids(&listed).await });
+    sleep(LATENCY / 2).await;
+    let mut batch = Box::pin(one.playlist_transcripts(&id, &BatchQuery::default()));
+    batch.next().await.unwrap().unwrap();
+    whole.abort();
+    assert!(whole.await.unwrap_err().is_cancelled());
+    let started = Instant::now();
+    assert_eq!(other.playlist_ids(&id).await.unwrap().count, 500);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -57,6 +57,29 @@ pub(crate) struct Follower {
     /// The number of pages that it has read.
     read: usize,
     has_begun_walk: bool,
+    /// `None` if it needs only a part.
+    _whole: Option<WholeFollower>,
+}
+
+/// Counts a follower that needs the whole list. Other machines wait for the list as long as there is one: a batch may read
+/// it for hours.
+struct WholeFollower(Arc<Walk>);
+
+impl WholeFollower {
+    fn of(walk: &Arc<Walk>) -> Self {
+        walk.lock().whole_followers += 1;
+        Self(Arc::clone(walk))
+    }
+}
+
+impl Drop for WholeFollower {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.whole_followers -= 1;
+        let ended = if state.whole_followers == 0 { state.turn.take() } else { None };
+        drop(state);
+        drop(ended);
+    }
 }
 
 impl Walks {
@@ -87,8 +110,9 @@ impl Walks {
             walk
         });
         drop(walks);
+        let whole = (needed == Needed::Whole).then(|| WholeFollower::of(&walk));
         let (services, ctx) = (Arc::clone(services), ctx.clone());
-        Follower { services, walk, ctx, read: 0, has_begun_walk }
+        Follower { services, walk, ctx, read: 0, has_begun_walk, _whole: whole }
     }
 
     /// The number of followers that wait for a page.
@@ -214,6 +238,7 @@ impl Walk {
             next: 0,
             has_panicked: false,
             turn: None,
+            whole_followers: 0,
             is_waiting: false,
             is_from_another_machine: false,
         };

@@ -29,8 +29,10 @@ pub(super) struct State {
     /// The number of the next waiting follower.
     pub(super) next: u64,
     pub(super) has_panicked: bool,
-    /// The turn of this machine to list the playlist. It ends with the walk.
+    /// The turn of this machine to list the playlist. It ends with the walk, or with the last follower that needs the
+    /// whole list.
     pub(super) turn: Option<Turn>,
+    pub(super) whole_followers: usize,
     /// Whether it waits for another machine that lists the playlist.
     pub(super) is_waiting: bool,
     /// Whether another machine listed the playlist.

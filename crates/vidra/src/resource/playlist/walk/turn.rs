@@ -30,7 +30,11 @@ impl Walk {
         self.lock().is_waiting = false;
         match outcome {
             TurnOutcome::Fetch(turn) => {
-                self.lock().turn = turn;
+                let mut state = self.lock();
+                // Its followers may have left meanwhile.
+                if state.whole_followers > 0 {
+                    state.turn = turn;
+                }
                 Ok(None)
             }
             TurnOutcome::Ended(list) => {
