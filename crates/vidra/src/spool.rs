@@ -371,6 +371,49 @@ mod tests {
         assert_eq!((small.len(), spool.usage()), (50, (0, 0)));
     }
 
+    /// A runtime with one thread that may block, and work that occupies it until the sender is dropped.
+    fn on_one_thread<T>(work: impl AsyncFnOnce(std::sync::mpsc::Sender<()>) -> T) -> T {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.max_blocking_threads(1).build().unwrap().block_on(async {
+            let (release, released) = std::sync::mpsc::channel();
+            tokio::task::spawn_blocking(move || _ = released.recv());
+            work(release).await
+        })
+    }
+
+    #[test]
+    fn answers_that_wait_for_their_builders_hold_no_thread() {
+        on_one_thread(async |release| {
+            drop(release);
+            let spool = spool(0, u64::MAX);
+            let mut lists = [spool.list(), spool.list()];
+            for list in &mut lists {
+                list.push(&"x".repeat(2 * PIECE_BYTES)).unwrap();
+            }
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            for list in lists {
+                list.finish(&DOCUMENT(), "list", &[0]).await.unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn memory_counts_until_it_is_written() {
+        on_one_thread(async |release| {
+            let spool = spool(1 << 20, u64::MAX);
+            let mut list = spool.list();
+            for number in 0..1500 {
+                list.push(&(number, "x".repeat(1000))).unwrap();
+            }
+            let (memory, disk) = spool.usage();
+            assert!(memory >= 500_000 && disk >= 1_500_000, "{memory} {disk}");
+            drop(release);
+            let body = list.finish(&DOCUMENT(), "list", &[0]).await.unwrap();
+            assert!(matches!(body, Body::File(_)));
+            assert_eq!(spool.usage().0, 0);
+        });
+    }
+
     #[tokio::test]
     async fn a_missing_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
