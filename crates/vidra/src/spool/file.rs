@@ -72,8 +72,10 @@ impl FileWriter {
 
     /// Hands the buffer over to the thread.
     fn send(&mut self) -> io::Result<()> {
-        let piece = std::mem::take(&mut self.buffer);
-        self.push(Piece(piece, None))
+        match std::mem::take(&mut self.buffer) {
+            piece if piece.is_empty() => Ok(()),
+            piece => self.push(Piece(piece, None)),
+        }
     }
 
     fn push(&self, piece: Piece) -> io::Result<()> {
@@ -98,8 +100,8 @@ impl FileWriter {
 
     /// Waits until everything is written, and returns the file.
     pub(super) async fn finish(mut self) -> io::Result<File> {
-        // The error of an earlier piece is returned below.
-        let _ = self.send();
+        // An empty piece creates the file of an answer without bytes. The error of an earlier piece is returned below.
+        let _ = self.push(Piece(std::mem::take(&mut self.buffer), None));
         loop {
             {
                 let mut state = self.writing.state();
