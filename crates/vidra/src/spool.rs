@@ -181,7 +181,9 @@ impl SpooledList {
         }
         let file = Content::File(FileWriter::new(&self.spool), share);
         let before = std::mem::replace(&mut self.content, file);
-        if let (Content::Memory(memory, share), Content::File(file, _)) = (before, &mut self.content) {
+        if let (Content::Memory(memory, share), Content::File(file, _)) =
+            (before, &mut self.content)
+        {
             // It leaves the budget of memory with its write.
             file.write_counted(memory, share)?;
         }

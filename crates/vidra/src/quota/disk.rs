@@ -179,7 +179,9 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 /// is as good as before.
 fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     match read {
-        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(DAMAGED.to_vec()),
+        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+            Ok(DAMAGED.to_vec())
+        }
         read => read,
     }
 }

@@ -101,7 +101,8 @@ impl FileWriter {
     /// Waits until everything is written, and returns the file.
     pub(super) async fn finish(mut self) -> io::Result<File> {
         // An empty piece creates the file of an answer without bytes. The error of an earlier piece is returned below.
-        let _ = self.push(Piece(std::mem::take(&mut self.buffer), None));
+        let last = std::mem::take(&mut self.buffer);
+        let _ = self.push(Piece(last, None));
         loop {
             {
                 let mut state = self.writing.state();

@@ -12,8 +12,8 @@ use vidra::store::{
     Usage, conformance,
 };
 use vidra::{
-    Allowance, BatchQuery, CacheOutcome, FetchSharing, Life, Lifetimes, Lookup, PlaylistId, Reason, Resource,
-    VideoId, Vidra,
+    Allowance, BatchQuery, CacheOutcome, FetchSharing, Life, Lifetimes, Lookup, PlaylistId, Reason,
+    Resource, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
