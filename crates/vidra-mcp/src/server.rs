@@ -277,7 +277,57 @@ fn rising(last: Option<f64>, done: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
+    use tokio::time::{sleep, timeout};
+    use vidra::{ApiKey, InProcess};
+    use vidra_sim::{Endpoint, Simulator};
+
     use super::*;
+
+    /// The work can hold what other callers need.
+    #[tokio::test(start_paused = true)]
+    async fn work_continues_while_the_client_reads_no_progress() {
+        let sim = Simulator::new();
+        let vidra = Vidra::builder()
+            .key(ApiKey::new("demo-key"))
+            .data_api_url("http://sim.invalid/youtube/v3")
+            .web_url("http://sim.invalid")
+            .transport(InProcess(sim.clone()));
+        let off = Err(Error::new(Reason::LibraryOff, "The library is switched off"));
+        let server = Server::new(vidra.build().unwrap(), off, ToolList::All);
+        // Less than two notifications.
+        let (client, service) = duplex(256);
+        tokio::spawn(async move { server.serve(service).await.unwrap().waiting().await });
+        let (reading, mut writing) = split(client);
+        let send = async |message: Value, writing: &mut tokio::io::WriteHalf<_>| {
+            writing.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        };
+        let info = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}});
+        let handshake =
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info});
+        send(handshake, &mut writing).await;
+        let mut answer = String::new();
+        BufReader::new(reading).read_line(&mut answer).await.unwrap();
+        send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &mut writing).await;
+        let arguments = json!({"playlist": "PLsize120", "to": 40, "concurrency": 1});
+        let call = json!({"name": "transcribe_playlist", "arguments": arguments,
+            "_meta": {"progressToken": "p"}});
+        send(
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}),
+            &mut writing,
+        )
+        .await;
+        let all_fetched = async {
+            while sim.record().calls_to(Endpoint::Player) < 40 {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(40), all_fetched).await.expect("the work continues");
+    }
 
     #[test]
     fn progress_increases_even_without_finished_items() {

@@ -109,8 +109,8 @@ impl DataApi {
         let request = self.request(&account, call)?;
         let (endpoint, breaker) = (call.endpoint.path(), self.breaker(call.endpoint));
         let charged = self.charge(&account, ctx, call).await?;
-        // The charge may have been slow. Dropping the guard refunds it. Only now may the attempt be the probe of the
-        // breaker, because nobody else can be while it waits.
+        // The charge may have been slow. Dropping the guard refunds it. An attempt is the probe of a half-open breaker only
+        // after its charge, so that the probe waits for nothing; those that are refused then are refunded.
         let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         if ctx.left().is_zero() {
             return Err(Fault::out_of_time(call));

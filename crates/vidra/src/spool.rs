@@ -376,7 +376,7 @@ mod tests {
     /// A runtime with one thread that may block, and work that occupies it until the sender is dropped.
     fn on_one_thread<T>(work: impl AsyncFnOnce(std::sync::mpsc::Sender<()>) -> T) -> T {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        runtime.max_blocking_threads(1).build().unwrap().block_on(async {
+        runtime.max_blocking_threads(1).enable_time().build().unwrap().block_on(async {
             let (release, released) = std::sync::mpsc::channel();
             tokio::task::spawn_blocking(move || _ = released.recv());
             work(release).await
@@ -392,7 +392,9 @@ mod tests {
             for list in &mut lists {
                 list.push(&"x".repeat(2 * PIECE_BYTES)).unwrap();
             }
-            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            let other = tokio::task::spawn_blocking(|| ());
+            let limit = Duration::from_secs(60);
+            tokio::time::timeout(limit, other).await.expect("the thread is free").unwrap();
             for list in lists {
                 list.finish(&DOCUMENT(), "list", &[0]).await.unwrap();
             }

@@ -16,8 +16,8 @@ pub(super) fn processors_for_searches() -> usize {
 /// Runs `work` on a thread that may block, as soon as there is a permit for it. The thread holds the permit: a caller that
 /// leaves does not free its connection.
 ///
-/// Callers wait in a task. A permit that is given to a caller which does something else first, and needs another permit
-/// for that, would be missing, and four such callers would wait for each other.
+/// Callers wait in a task. Otherwise a caller that is not polled, because it does something else, could be given a permit
+/// that it does not use. Four such callers would wait for each other.
 pub(super) async fn run_with_permit<T: Send + 'static>(
     permits: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -126,10 +126,14 @@ impl ComputeThread {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, mpsc};
+    use std::time::Duration;
 
     use futures_util::FutureExt;
     use futures_util::future::join_all;
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -173,8 +177,7 @@ mod tests {
         assert_eq!(*order.lock().unwrap(), ["item", "download", "download"]);
     }
 
-    /// Each waits for a permit, and is not polled after it got one, as the other branches of a `select!` whose handler
-    /// waits.
+    /// The branches of a `select!` are not polled while the handler of another branch runs.
     #[tokio::test]
     async fn callers_that_are_not_polled_take_no_permit_from_others() {
         let permits = Arc::new(Semaphore::new(2));
@@ -186,7 +189,8 @@ mod tests {
             unpolled.push(waiting);
         }
         drop(held);
-        run_with_permit(&permits, || Ok(())).await.unwrap();
+        let next = run_with_permit(&permits, || Ok(()));
+        timeout(Duration::from_secs(60), next).await.expect("a permit is free").unwrap();
         assert!(join_all(unpolled).await.into_iter().all(|it| it.is_ok()));
     }
 
@@ -194,13 +198,19 @@ mod tests {
     async fn a_caller_that_leaves_before_its_permit_runs_nothing() {
         let permits = Arc::new(Semaphore::new(1));
         let held = permits.try_acquire().unwrap();
-        let work = || -> Result<()> { panic!("the caller has left") };
-        let mut left = Box::pin(run_with_permit(&permits, work));
+        let has_run = Arc::new(AtomicBool::new(false));
+        let ran = Arc::clone(&has_run);
+        let mut left = Box::pin(run_with_permit(&permits, move || {
+            ran.store(true, Ordering::Relaxed);
+            Ok(())
+        }));
         assert!((&mut left).now_or_never().is_none());
+        // Its task waits in the queue now.
+        yield_now().await;
         drop(left);
         drop(held);
         run_with_permit(&permits, || Ok(())).await.unwrap();
-        assert_eq!(permits.available_permits(), 1);
+        assert_eq!((permits.available_permits(), has_run.load(Ordering::Relaxed)), (1, false));
     }
 
     #[tokio::test]

@@ -116,7 +116,7 @@ async fn invalid_mcp_requests_get_the_usual_error_shape() {
     app.get("/mcp/more").await.problem(404);
 }
 
-/// As curl sends it.
+/// curl sends `Accept: */*`.
 #[tokio::test]
 async fn a_client_that_accepts_every_type_is_answered() {
     let app = TestApp::new();

@@ -130,7 +130,7 @@ impl Disk for Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // A device such as `/dev/zero` has no end.
+        // A device such as `/dev/zero` has no end, and a folder has no content.
         if !file.metadata()?.is_file() {
             return Ok(Some(DAMAGED.to_vec()));
         }
@@ -216,6 +216,15 @@ mod tests {
         assert_eq!(read(Errno::MFILE), None);
         assert_eq!(read(Errno::ACCESS), None);
         assert_eq!(damaged_by_bad_sectors(Ok(b"x".to_vec())).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_folder_in_place_of_a_file_counts_as_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().join("quota.json"));
+        std::fs::create_dir(files.path(Part::First)).unwrap();
+        assert_eq!(files.read(Part::First).unwrap().unwrap(), DAMAGED);
+        assert!(files.write(Part::First, b"x").is_err());
     }
 
     #[test]

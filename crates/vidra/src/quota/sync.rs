@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
-
 use super::disk::{Disk, LOCK_TIMEOUT, Lock, Part};
 use super::health::Health;
 use super::record::Record;
@@ -143,11 +141,9 @@ impl Drop for Syncer {
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(Running { changes, end }) = thread.take() {
             drop(changes);
-            let wait = move || _ = end.recv_timeout(LAST_SYNC);
-            match Handle::try_current() {
-                // Tasks can drop the last handle. The end of the runtime waits for this thread.
-                Ok(runtime) => drop(runtime.spawn_blocking(wait)),
-                Err(_) => wait(),
+            // A task must not block. The thread makes its last sync unless the process ends first.
+            if tokio::task::try_id().is_none() {
+                let _ = end.recv_timeout(LAST_SYNC);
             }
         }
     }
@@ -192,6 +188,53 @@ mod tests {
             assert!(Instant::now() < until, "it takes too long");
             thread::yield_now();
         }
+    }
+
+    /// A disk whose locks are never free, until the sender is dropped.
+    #[derive(Debug)]
+    struct HangingDisk(Mutex<Receiver<()>>);
+
+    impl Disk for HangingDisk {
+        fn lock(&self, _: Lock, _: Duration) -> io::Result<super::super::disk::Held> {
+            let _ = self.0.lock().unwrap().recv();
+            Err(io::ErrorKind::TimedOut.into())
+        }
+
+        fn read(&self, _: Part) -> io::Result<Option<Vec<u8>>> {
+            unreachable!("it needs a lock")
+        }
+
+        fn write(&self, _: Part, _: &[u8]) -> io::Result<()> {
+            unreachable!("it needs a lock")
+        }
+
+        fn sync(&self, _: Part) -> io::Result<()> {
+            unreachable!("it needs a lock")
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_process_waits_for_a_disk_that_hangs_and_a_task_does_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let time_of_drop = |in_task: bool| {
+            let (_release, hangs) = mpsc::channel();
+            let syncer = Syncer::new(Arc::new(HangingDisk(Mutex::new(hangs))), Arc::default());
+            syncer.announce();
+            let timed_drop = async move {
+                let begun = Instant::now();
+                drop(syncer);
+                begun.elapsed()
+            };
+            runtime.block_on(async {
+                match in_task {
+                    true => tokio::spawn(timed_drop).await.unwrap(),
+                    // As a command does.
+                    false => timed_drop.await,
+                }
+            })
+        };
+        assert!(time_of_drop(true) < LAST_SYNC);
+        assert!(time_of_drop(false) >= LAST_SYNC);
     }
 
     fn ledger(folder: &tempfile::TempDir) -> (Ledger, PathBuf, Timestamp) {

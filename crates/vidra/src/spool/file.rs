@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,8 +16,8 @@ use super::{PIECE_BYTES, Spool};
 /// The number of pieces of one file that may wait for the disk.
 const MAX_WAITING: usize = 4;
 
-/// A temporary file. A thread that may block writes what waits, and takes the next work then: an answer whose builder waits
-/// for YouTube needs no thread.
+/// A temporary file. A blocking thread writes the pieces that wait, and then ends its job: an answer whose builder waits for
+/// YouTube needs no thread.
 pub(super) struct FileWriter {
     buffer: Vec<u8>,
     writing: Arc<Writing>,
@@ -127,7 +128,9 @@ impl Writing {
 
     /// Writes until no piece waits.
     fn write_waiting(&self) {
-        if let Err(error) = self.try_write_waiting() {
+        let written = catch_unwind(AssertUnwindSafe(|| self.try_write_waiting()));
+        let panicked = |_| Err(io::Error::other("the write of a temporary file panicked"));
+        if let Err(error) = written.unwrap_or_else(panicked) {
             self.spool.is_failing.store(true, Ordering::Relaxed);
             let mut state = self.state();
             state.waiting.clear();

@@ -442,7 +442,7 @@ async fn an_open_breaker_refuses_at_once_also_while_youtube_requests_a_pause() {
     assert!(started.elapsed() < Duration::from_millis(10), "{:?}", started.elapsed());
 }
 
-/// It would end the outage for one caller later, and for all others too.
+/// The outage would last as long as the wait, for all callers.
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_waits_for_the_ledger_is_not_the_probe() {
     let sim = Simulator::new();

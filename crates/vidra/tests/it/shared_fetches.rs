@@ -185,7 +185,7 @@ async fn a_caller_that_needs_one_page_does_not_wait_for_the_whole_list_of_anothe
     shared.released().await;
 }
 
-/// It may read the list for hours.
+/// A batch may read a list for hours.
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_follows_the_walk_of_a_caller_that_left_delays_no_other_machine() {
     let shared = Shared::new(2, &Lifetimes::default());
@@ -201,6 +201,10 @@ async fn a_batch_that_follows_the_walk_of_a_caller_that_left_delays_no_other_mac
     let started = Instant::now();
     assert_eq!(other.playlist_ids(&id).await.unwrap().count, 500);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    // A caller that comes back takes the list of the other machine.
+    let calls = shared.sim.record().calls_to(Endpoint::PlaylistItems);
+    assert_eq!(one.playlist_ids(&id).await.unwrap().count, 500);
+    assert_eq!(shared.sim.record().calls_to(Endpoint::PlaylistItems), calls);
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,8 +61,8 @@ pub(crate) struct Follower {
     _whole: Option<WholeFollower>,
 }
 
-/// Counts a follower that needs the whole list. Other machines wait for the list as long as there is one: a batch may read
-/// it for hours.
+/// Counts a follower that needs the whole list. The turn of this machine ends with the last of them, because a batch that
+/// follows the same walk may take hours.
 struct WholeFollower(Arc<Walk>);
 
 impl WholeFollower {
@@ -77,6 +77,7 @@ impl Drop for WholeFollower {
         let mut state = self.0.lock();
         state.whole_followers -= 1;
         let ended = if state.whole_followers == 0 { state.turn.take() } else { None };
+        state.has_lost_turn |= ended.is_some();
         drop(state);
         drop(ended);
     }
@@ -99,8 +100,12 @@ impl Walks {
         let is_shared = |walk: &Arc<Walk>| {
             ctx.mode != CacheMode::Refresh && !walk.has_ended() && is_recent(walk)
         };
-        let is_in_time = |walk: &Arc<Walk>| needed == Needed::Whole || !walk.lock().is_waiting;
-        let whole = under_way(Needed::Whole).filter(is_shared).filter(is_in_time);
+        let suits = |walk: &Arc<Walk>| match needed {
+            // Another machine may list it now.
+            Needed::Whole => !walk.lock().has_lost_turn,
+            Needed::Part => !walk.lock().is_waiting,
+        };
+        let whole = under_way(Needed::Whole).filter(is_shared).filter(suits);
         let shared = whole.or_else(|| under_way(Needed::Part).filter(is_shared));
         let has_begun_walk = shared.is_none();
         let walk = shared.unwrap_or_else(|| {
@@ -239,6 +244,7 @@ impl Walk {
             has_panicked: false,
             turn: None,
             whole_followers: 0,
+            has_lost_turn: false,
             is_waiting: false,
             is_from_another_machine: false,
         };

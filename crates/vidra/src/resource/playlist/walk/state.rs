@@ -33,6 +33,8 @@ pub(super) struct State {
     /// whole list.
     pub(super) turn: Option<Turn>,
     pub(super) whole_followers: usize,
+    /// Whether the turn ended before the walk.
+    pub(super) has_lost_turn: bool,
     /// Whether it waits for another machine that lists the playlist.
     pub(super) is_waiting: bool,
     /// Whether another machine listed the playlist.

@@ -32,8 +32,9 @@ impl Walk {
             TurnOutcome::Fetch(turn) => {
                 let mut state = self.lock();
                 // Its followers may have left meanwhile.
-                if state.whole_followers > 0 {
-                    state.turn = turn;
+                match state.whole_followers {
+                    0 => state.has_lost_turn = turn.is_some(),
+                    _ => state.turn = turn,
                 }
                 Ok(None)
             }
