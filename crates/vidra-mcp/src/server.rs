@@ -307,8 +307,7 @@ mod tests {
         };
         let info = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
-        let handshake =
-            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info});
+        let handshake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info});
         send(handshake, &mut writing).await;
         let mut answer = String::new();
         BufReader::new(reading).read_line(&mut answer).await.unwrap();
