@@ -218,7 +218,10 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let time_of_drop = |in_task: bool| {
             let (_release, hangs) = mpsc::channel();
-            let syncer = Syncer::new(Arc::new(HangingDisk(Mutex::new(hangs))), Arc::default());
+            let syncer = Syncer::new(
+                Arc::new(HangingDisk(Mutex::new(hangs))),
+                Arc::new(Health::new("test")),
+            );
             syncer.announce();
             let timed_drop = async move {
                 let begun = Instant::now();
