@@ -312,7 +312,7 @@ mod tests {
         let mut answer = String::new();
         BufReader::new(reading).read_line(&mut answer).await.unwrap();
         send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &mut writing).await;
-        let arguments = json!({"playlist": "PLsize120", "to": 40, "concurrency": 1});
+        let arguments = json!({"playlist": "PLsize120", "to": 10, "max_chars": 200_000});
         let call = json!({"name": "transcribe_playlist", "arguments": arguments,
             "_meta": {"progressToken": "p"}});
         send(
@@ -321,7 +321,7 @@ mod tests {
         )
         .await;
         let all_fetched = async {
-            while sim.record().calls_to(Endpoint::Player) < 40 {
+            while sim.record().calls_to(Endpoint::Player) < 10 {
                 sleep(Duration::from_millis(10)).await;
             }
         };
