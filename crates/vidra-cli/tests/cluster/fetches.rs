@@ -162,10 +162,10 @@ fn l4_cached_answers_need_no_engine() {
     for (name, proxy) in [("Redis", &redis.proxy), ("PostgreSQL", &cluster.proxy)] {
         for traffic in [Traffic::Hold, Traffic::Cut] {
             proxy.set(traffic);
-            // The best of three, because other processes share the two cores.
+            // The best of three, because other processes share the two cores. A wait for an engine takes 20 ms or more.
             let p99 = (0..3).map(|_| cached_p99(&machine)).min().unwrap();
             println!("{name}, {traffic:?}: p99 {p99:?}, usually {usual:?}");
-            assert!(p99 <= (2 * usual).max(Duration::from_millis(2)), "{name}: {p99:?}");
+            assert!(p99 <= (2 * usual).max(Duration::from_millis(10)), "{name}: {p99:?}");
         }
         proxy.set(Traffic::Pass);
     }
