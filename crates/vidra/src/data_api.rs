@@ -109,15 +109,15 @@ impl DataApi {
         let request = self.request(&account, call)?;
         let (endpoint, breaker) = (call.endpoint.path(), self.breaker(call.endpoint));
         let charged = self.charge(&account, ctx, call).await?;
-        // The charge may have been slow. Dropping the guard refunds it. An attempt is the probe of a half-open breaker only
-        // after its charge, so that the probe waits for nothing; those that are refused then are refunded.
-        let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
+        // The charge may have been slow. Dropping the guard refunds it.
         if ctx.left().is_zero() {
             return Err(Fault::out_of_time(call));
         }
         if ctx.waiters.is_gone() {
             return Err(Fault::permanent(no_waiters()));
         }
+        // After the charge, because an attempt can be the only probe of a half-open breaker, and must not wait then.
+        let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         let charge = charged.sent();
         tracing::debug!(endpoint, "sending request");
         match attempt.exchange(&*self.transport, request, ctx).await {

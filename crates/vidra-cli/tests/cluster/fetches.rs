@@ -141,7 +141,7 @@ fn l4_cached_answers_need_no_engine() {
     };
     cached_p99(&machine);
     let (before, begun) = ((commands(), transactions()), Instant::now());
-    let usual = cached_p99(&machine);
+    cached_p99(&machine);
     let seconds = begun.elapsed().as_secs() + 1;
     let (_, head, _) = machine.get_with("/api/video/quirkNoLike", "");
     let etag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
@@ -161,11 +161,16 @@ fn l4_cached_answers_need_no_engine() {
     assert!(postgres <= 20 * seconds + 20, "{postgres} transactions in {seconds} s");
     for (name, proxy) in [("Redis", &redis.proxy), ("PostgreSQL", &cluster.proxy)] {
         for traffic in [Traffic::Hold, Traffic::Cut] {
-            proxy.set(traffic);
-            // The best of three, because other processes share the two cores. A wait for an engine takes 20 ms or more.
-            let p99 = (0..3).map(|_| cached_p99(&machine)).min().unwrap();
-            println!("{name}, {traffic:?}: p99 {p99:?}, usually {usual:?}");
-            assert!(p99 <= (2 * usual).max(Duration::from_millis(10)), "{name}: {p99:?}");
+            // Two measurements that follow each other, because other processes share the two cores.
+            let is_as_usual = || {
+                proxy.set(Traffic::Pass);
+                let usual = cached_p99(&machine);
+                proxy.set(traffic);
+                let p99 = cached_p99(&machine);
+                println!("{name}, {traffic:?}: p99 {p99:?}, usually {usual:?}");
+                p99 <= (2 * usual).max(Duration::from_millis(2))
+            };
+            assert!((0..3).any(|_| is_as_usual()), "{name}, {traffic:?}");
         }
         proxy.set(Traffic::Pass);
     }

@@ -178,6 +178,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::quota::disk::Held;
     use crate::quota::{Bucket, Ledger, QuotaLimits};
 
     /// Waits for the thread, which has no clock that a test could set.
@@ -195,7 +196,7 @@ mod tests {
     struct HangingDisk(Mutex<Receiver<()>>);
 
     impl Disk for HangingDisk {
-        fn lock(&self, _: Lock, _: Duration) -> io::Result<super::super::disk::Held> {
+        fn lock(&self, _: Lock, _: Duration) -> io::Result<Held> {
             let _ = self.0.lock().unwrap().recv();
             Err(io::ErrorKind::TimedOut.into())
         }

@@ -23,7 +23,7 @@ pub(super) struct FileWriter {
     writing: Arc<Writing>,
 }
 
-/// What the builder and the thread share.
+/// The state that the builder and the thread share.
 struct Writing {
     spool: Spool,
     state: Mutex<State>,

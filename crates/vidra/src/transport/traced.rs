@@ -61,3 +61,39 @@ where
 {
     tokio::spawn(work.in_current_span())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_in_a_task_goes_on_while_its_caller_does_not_poll_it() {
+        let (done, ended) = oneshot::channel();
+        let mut work = Box::pin(in_task(async move {
+            tokio::task::yield_now().await;
+            done.send(()).unwrap();
+            1
+        }));
+        assert!((&mut work).now_or_never().is_none());
+        timeout(Duration::from_secs(60), ended).await.expect("the work goes on").unwrap();
+        assert_eq!(work.await, 1);
+    }
+
+    #[tokio::test]
+    async fn work_in_a_task_ends_with_its_caller() {
+        let (held, ended) = oneshot::channel::<()>();
+        let mut work = Box::pin(in_task(async move {
+            let _held = held;
+            pending::<()>().await;
+        }));
+        assert!((&mut work).now_or_never().is_none());
+        drop(work);
+        timeout(Duration::from_secs(60), ended).await.expect("the work has ended").unwrap_err();
+    }
+}

@@ -33,7 +33,7 @@ impl Walk {
                 let mut state = self.lock();
                 // Its followers may have left meanwhile.
                 match state.whole_followers {
-                    0 => state.has_lost_turn = turn.is_some(),
+                    0 => state.has_lost_turn |= turn.is_some(),
                     _ => state.turn = turn,
                 }
                 Ok(None)
