@@ -122,11 +122,14 @@ impl DateRange {
 
 /// `offset` is added to the beginning of a day.
 fn parse(text: &str, offset: SignedDuration) -> Result<Timestamp> {
-    let whole_day =
-        |date: Date| date.to_zoned(TimeZone::UTC).ok()?.timestamp().checked_add(offset).ok();
+    // The last days of the year 9999, which some programs write for "no end", are later than any timestamp.
+    let whole_day = |date: Date| {
+        let start = date.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |start| start.timestamp());
+        start.checked_add(offset).unwrap_or(Timestamp::MAX)
+    };
     let is_date = text.len() == "2026-01-31".len();
     let parsed = match is_date {
-        true => text.parse().ok().and_then(whole_day),
+        true => text.parse().ok().map(whole_day),
         false => text.parse().ok(),
     };
     let what = "must be a date (2026-01-31) or a time (2026-01-31T18:30:00Z)";
@@ -143,6 +146,12 @@ mod tests {
             ("2026-01-31", Some(("2026-01-31T00:00:00Z", "2026-01-31T23:59:59.999999999Z"))),
             ("2026-01-31T18:30:00Z", Some(("2026-01-31T18:30:00Z", "2026-01-31T18:30:00Z"))),
             ("2026-01-31T18:30:00+02:00", Some(("2026-01-31T16:30:00Z", "2026-01-31T16:30:00Z"))),
+            ("9999-12-30", Some(("9999-12-30T00:00:00Z", "9999-12-30T22:00:00.999999999Z"))),
+            (
+                "9999-12-31",
+                Some(("9999-12-30T22:00:00.999999999Z", "9999-12-30T22:00:00.999999999Z")),
+            ),
+            ("0001-01-01", Some(("0001-01-01T00:00:00Z", "0001-01-01T23:59:59.999999999Z"))),
             ("2026-02-30", None),
             ("2026-1-1", None),
             ("31.01.2026", None),
