@@ -4,6 +4,7 @@
 mod body;
 mod budget;
 mod file;
+mod memory;
 #[cfg(test)]
 mod tests;
 
@@ -20,11 +21,12 @@ use crate::error::{Error, Reason, Result};
 use body::Segment;
 use budget::{Budget, BudgetShare};
 use file::FileWriter;
+use memory::Pieces;
 
 pub use body::{Body, SpooledBody};
 pub use budget::AnswerMemory;
 
-/// The size of a piece that is read from or written to a file.
+/// The size of a piece in memory, and of one that is read from or written to a file.
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// How much more memory a decoded list takes than its JSON.
@@ -65,7 +67,7 @@ impl Spool {
 
     /// Begins the list of an answer.
     pub(crate) fn list(&self) -> SpooledList {
-        let content = Content::Memory(Vec::new(), BudgetShare::none(&self.memory));
+        let content = Content::Memory(Pieces::new(&self.memory));
         SpooledList { spool: self.clone(), content, length: 0, elements: vec![] }
     }
 
@@ -105,7 +107,7 @@ pub(crate) struct SpooledList {
 }
 
 enum Content {
-    Memory(Vec<u8>, BudgetShare),
+    Memory(Pieces),
     File(FileWriter, BudgetShare),
 }
 
@@ -149,17 +151,10 @@ impl SpooledList {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Content::Memory(memory, share) = &mut self.content {
-            let missing = (memory.len() + bytes.len()).saturating_sub(memory.capacity());
-            if missing == 0 {
-                memory.extend_from_slice(bytes);
-                return Ok(());
-            }
-            let more = missing.max(memory.capacity());
-            if share.grow(more as u64) {
-                memory.reserve_exact(memory.capacity() - memory.len() + more);
-                memory.extend_from_slice(bytes);
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        if let Content::Memory(memory) = &mut self.content {
+            bytes = memory.write(bytes);
+            if bytes.is_empty() {
                 return Ok(());
             }
             self.move_to_file()?;
@@ -173,23 +168,21 @@ impl SpooledList {
         Ok(())
     }
 
+    /// Continues in a file.
     fn move_to_file(&mut self) -> io::Result<()> {
-        if let Content::File(..) = &self.content {
-            return Ok(());
-        }
+        let Content::Memory(memory) = &mut self.content else { return Ok(()) };
         let mut share = BudgetShare::none(&self.spool.disk);
-        if !share.grow(self.length) {
+        if !share.grow(memory.length()) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let file = Content::File(FileWriter::new(&self.spool), share);
-        let before = std::mem::replace(&mut self.content, file);
-        if let (Content::Memory(memory, share), Content::File(file, _)) =
-            (before, &mut self.content)
-        {
-            // It leaves the budget of memory with its write.
-            file.write_counted(memory, share)?;
-        }
-        Ok(())
+        let memory = std::mem::replace(memory, Pieces::new(&self.spool.memory));
+        self.content = Content::File(FileWriter::new(&self.spool), share);
+        let Content::File(file, _) = &mut self.content else { return Ok(()) };
+        // Each piece leaves the budget of memory with its write.
+        memory
+            .into_pieces()
+            .into_iter()
+            .try_for_each(|(piece, share)| file.write_counted(piece, share))
     }
 
     /// Completes the answer: the JSON of `document` with these elements in its empty list `name`.
@@ -219,32 +212,25 @@ impl SpooledList {
     ///
     /// As [`SpooledList::finish`].
     pub(crate) async fn finish_text(self) -> Result<Body> {
-        match self.content {
-            Content::Memory(memory, share) => Ok(in_memory(memory, share)),
-            Content::File(..) => {
-                let length = usize::try_from(self.length).map_err(Error::internal)?;
-                self.complete(vec![Segment::Spooled { at: 0, length }]).await
-            }
-        }
+        let length = usize::try_from(self.length).map_err(Error::internal)?;
+        self.complete(vec![Segment::Spooled { at: 0, length }]).await
     }
 
     async fn complete(mut self, segments: Vec<Segment>) -> Result<Body> {
         let length = segments.iter().map(Segment::length).sum();
-        if let Content::Memory(_, share) = &mut self.content
+        let mut share = BudgetShare::none(&self.spool.memory);
+        if let Content::Memory(_) = &self.content
             && !share.grow(length)
         {
             self.move_to_file().map_err(no_room)?;
         }
         match self.content {
-            Content::Memory(memory, share) => {
+            Content::Memory(memory) => {
                 let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
                 for segment in segments {
                     match segment {
                         Segment::Text(text) => body.extend_from_slice(&text),
-                        Segment::Spooled { at, length } => {
-                            let at = usize::try_from(at).map_err(Error::internal)?;
-                            body.extend_from_slice(&memory[at..at + length]);
-                        }
+                        Segment::Spooled { at, length } => memory.copy(at, length, &mut body),
                     }
                 }
                 drop(memory);

@@ -51,6 +51,12 @@ pub struct Record {
     pub body: Bytes,
 }
 
+/// These bytes for a record, without spare capacity. They are copied: mimalloc does not move a vector that shrinks to half its
+/// capacity or more, so that a boxed slice could take twice its length.
+pub(crate) fn without_spare(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
+
 /// The size of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vidra::{AnswerMemory, Cached, Lookup, Resource, Vidra};
@@ -53,7 +54,8 @@ impl Answer {
     /// Replaces the body.
     pub(crate) fn with_json(mut self, value: &impl Serialize) -> Result<Self, ApiError> {
         let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-        self.cached.body = body.into_boxed_slice().into();
+        // A copy has no spare capacity, which would stay in the cache of responses.
+        self.cached.body = Bytes::copy_from_slice(&body);
         Ok(self)
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
     encoder.write_all(body).ok()?;
     let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
-    Some(packed.into_boxed_slice().into())
+    // A copy has no spare capacity.
+    Some(Bytes::copy_from_slice(&packed))
 }
 
 /// Whether `Accept-Encoding` allows gzip, by name or by `*`, and not with `q=0`.

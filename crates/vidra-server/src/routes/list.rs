@@ -94,7 +94,7 @@ pub(super) fn csv<T: ToSchema>(
 ) -> Bytes {
     let mut csv = CsvWriter::new::<T>(fields, include);
     items.iter().for_each(|item| csv.add(item));
-    csv.take().into_boxed_slice().into()
+    Bytes::copy_from_slice(&csv.take())
 }
 
 impl ListForm {
@@ -172,7 +172,7 @@ impl ListForm {
         if self.format == ListFormat::Json && self.fields.is_none() {
             // As it is, so that members keep their order.
             let body = serde_json::to_vec(&page.body).map_err(ApiError::internal)?;
-            let mut answer = Answer::new(resource, page.with_body(body.into_boxed_slice().into()));
+            let mut answer = Answer::new(resource, page.with_body(Bytes::copy_from_slice(&body)));
             answer.varies_by_accept = self.is_by_accept;
             return Ok(answer);
         }

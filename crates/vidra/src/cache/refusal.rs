@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Reason};
+use crate::store::without_spare;
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {
@@ -22,7 +23,7 @@ pub(super) fn encode(error: &Error) -> Option<Bytes> {
         message: error.message().to_owned(),
         details: error.details().to_vec(),
     };
-    serde_json::to_vec(&refusal).ok().map(Bytes::from)
+    serde_json::to_vec(&refusal).ok().map(|body| without_spare(&body))
 }
 
 /// Whether `decode` can read the body.

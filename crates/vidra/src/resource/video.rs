@@ -131,7 +131,7 @@ fn listed(
     let oldest = found.values().max_by_key(|video| video.age)?;
     let fresh_for = found.values().map(Cached::fresh_for).chain(missing_for).min()?;
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
-    let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
+    let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into();
     let ttl = oldest.age + fresh_for;
     Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
 }

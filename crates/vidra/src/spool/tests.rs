@@ -43,6 +43,41 @@ async fn an_answer_is_the_same_in_memory_and_in_a_file() {
     }
 }
 
+#[test]
+fn pieces_hold_what_was_written_and_count_their_capacity() {
+    for size in [1, 700, 100_000, PIECE_BYTES, 3 * PIECE_BYTES + 1] {
+        let budget = Budget::new(3_500_000);
+        let mut pieces = Pieces::new(&budget);
+        let mut written = vec![];
+        let mut left = 0;
+        for number in 0_u8..200 {
+            let bytes = vec![number; size];
+            left = pieces.write(&bytes).len();
+            written.extend_from_slice(&bytes[..size - left]);
+            if left > 0 {
+                break;
+            }
+        }
+        assert_eq!(pieces.length(), written.len() as u64, "{size}");
+        // Whatever did not fit found less than a piece of the budget.
+        assert_eq!(left == 0, 200 * size < 3_000_000, "{size}");
+        assert!(left == 0 || budget.max - budget.used() < PIECE_BYTES as u64, "{size}");
+        for (at, length) in [(0, written.len()), (written.len() / 3, written.len() / 2)] {
+            let mut copy = vec![];
+            pieces.copy(at as u64, length, &mut copy);
+            assert_eq!(copy, written[at..at + length], "{size}");
+        }
+        let used = budget.used();
+        let pieces = pieces.into_pieces();
+        let capacity: usize = pieces.iter().map(|(piece, _)| piece.capacity()).sum();
+        assert_eq!(used, capacity as u64, "{size}");
+        let bytes: Vec<u8> = pieces.iter().flat_map(|(piece, _)| piece.clone()).collect();
+        assert_eq!(bytes, written, "{size}");
+        drop(pieces);
+        assert_eq!(budget.used(), 0, "{size}");
+    }
+}
+
 #[tokio::test]
 async fn review_s4_all_answers_share_one_budget_and_return_it() {
     let spool = spool(20 << 20, 3 << 20);
