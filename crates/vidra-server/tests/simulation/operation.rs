@@ -182,6 +182,13 @@ impl Operation {
         }
     }
 
+    /// Transcripts of many videos, each once.
+    pub(crate) fn different_transcripts() -> Vec<Self> {
+        let transcript =
+            |video: &String| Self::Transcript { video: video.clone(), lang: None, format: "json" };
+        facts().entries("PLsize49").iter().map(transcript).collect()
+    }
+
     /// Its name in the counts of a run.
     pub(crate) fn name(&self) -> &'static str {
         match self {

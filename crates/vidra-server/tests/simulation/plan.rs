@@ -232,7 +232,44 @@ impl Plan {
         let span = SECOND * pick(rng, &[1, 5, 30, 300, 3_600]);
         let callers = callers(rng, &swarm, &settings, most, span);
         let incidents = incidents(rng, &swarm, &settings, span);
-        Self { seed, settings, callers, incidents }
+        let mut plan = Self { seed, settings, callers, incidents };
+        // A generator of its own, so that the plans of other worlds stay as they are.
+        let rng = &mut Rng::with_seed(!seed);
+        if rng.u8(..100) < 5 {
+            plan.exhaust_retries(rng);
+        }
+        plan
+    }
+
+    /// Most calls for transcripts fail, for many different videos, and no circuit breaker opens: only the retry budget limits
+    /// the retries.
+    fn exhaust_retries(&mut self, rng: &mut Rng) {
+        let it = &mut self.settings;
+        (it.retries, it.retry_delay, it.breaker_pause) = (3, MS * 10, Duration::ZERO);
+        (it.pace, it.max_misses, it.cache_bytes) = (None, 1_000, 12 << 20);
+        self.incidents.retain(|incident| !matches!(incident.kind, IncidentKind::Restart));
+        let failing = FaultWindow {
+            duration: SECOND * 3_600,
+            kind: Some(Kind::Player),
+            percent: pick(rng, &[70, 90]),
+            most: 1_000,
+            fault: FaultKind::Action(pick(rng, &[Action::status(503), Action::Reset])),
+        };
+        self.incidents
+            .insert(0, Incident { at: Duration::ZERO, kind: IncidentKind::Faults(vec![failing]) });
+        let callers = Operation::different_transcripts().into_iter().map(|operation| Caller {
+            at: MS * 10,
+            key: 0,
+            interface: pick(rng, &[Interface::Router, Interface::Library]),
+            operation,
+            timeout: None,
+            no_cache: false,
+            is_conditional: false,
+            departure: Departure::Never,
+            read_delay: Duration::ZERO,
+        });
+        self.callers.extend(callers);
+        self.callers.sort_by_key(|caller| caller.at);
     }
 }
 
