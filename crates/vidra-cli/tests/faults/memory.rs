@@ -123,6 +123,8 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
         ("VIDRA_CACHE_SIZE", "64MB"),
         ("VIDRA_MAX_ANSWER_MEMORY", memory),
         ("VIDRA_RETRIES", "0"),
+        // As in the image and the systemd unit.
+        ("MIMALLOC_PURGE_DELAY", "50"),
     ]);
     let service = Running(Service::start(&mut limit.wrapped(&command)));
     let known = "/api/video/quirkNoLike";

@@ -90,6 +90,9 @@ impl SpooledBody {
         let start = Some((self, Position::default(), BytesMut::new()));
         stream::unfold(start, |state| async move {
             let (body, mut position, mut buffer) = state?;
+            // The memory of the piece before it, if that was sent. The thread that reads does not allocate: with mimalloc each of
+            // many threads would keep 4 MB for pieces.
+            buffer.reserve(PIECE_BYTES.min(usize::try_from(body.length).unwrap_or(PIECE_BYTES)));
             let reading = tokio::task::spawn_blocking(move || {
                 let piece = body.read(&mut position, &mut buffer);
                 (body, position, buffer, piece)
@@ -106,10 +109,8 @@ impl SpooledBody {
         })
     }
 
-    /// Reads the piece at this position and moves on. Empty at the end. The buffer takes the memory of the piece
-    /// before it if that was sent.
+    /// Reads the piece at this position and moves on. Empty at the end.
     fn read(&self, position: &mut Position, buffer: &mut BytesMut) -> io::Result<Bytes> {
-        buffer.reserve(PIECE_BYTES.min(self.length as usize));
         while let Some(segment) = self.segments.get(position.segment) {
             let free = PIECE_BYTES - buffer.len();
             let left = usize::try_from(segment.length()).unwrap_or(usize::MAX) - position.offset;
