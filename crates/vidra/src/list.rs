@@ -122,7 +122,7 @@ impl DateRange {
 
 /// `offset` is added to the beginning of a day.
 fn parse(text: &str, offset: SignedDuration) -> Result<Timestamp> {
-    // The last days of the year 9999, which some programs write for "no end", are later than any timestamp.
+    // 9999-12-31, which some programs write for "no end", begins after the latest timestamp.
     let whole_day = |date: Date| {
         let start = date.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |start| start.timestamp());
         start.checked_add(offset).unwrap_or(Timestamp::MAX)

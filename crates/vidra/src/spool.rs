@@ -26,7 +26,7 @@ use memory::Pieces;
 pub use body::{Body, SpooledBody};
 pub use budget::AnswerMemory;
 
-/// The size of a piece in memory, and of one that is read from or written to a file.
+/// The maximum size of a piece, in memory and of one read or write of a file.
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// How much more memory a decoded list takes than its JSON.
@@ -168,7 +168,7 @@ impl SpooledList {
         Ok(())
     }
 
-    /// Continues in a file.
+    /// Moves all bytes to a temporary file. Later writes go there.
     fn move_to_file(&mut self) -> io::Result<()> {
         let Content::Memory(memory) = &mut self.content else { return Ok(()) };
         let mut share = BudgetShare::none(&self.spool.disk);

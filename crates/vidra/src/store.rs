@@ -51,9 +51,9 @@ pub struct Record {
     pub body: Bytes,
 }
 
-/// These bytes for a record, without spare capacity. They are copied: mimalloc does not move a vector that shrinks to half its
-/// capacity or more, so that a boxed slice could take twice its length.
-pub(crate) fn without_spare(bytes: &[u8]) -> Bytes {
+/// Copies the bytes of a record into an allocation of their exact size. `into_boxed_slice` does not do this: mimalloc leaves a
+/// vector in place unless it shrinks below half, so that the slice could take twice its length.
+pub(crate) fn to_exact_bytes(bytes: &[u8]) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
 

@@ -54,7 +54,7 @@ impl Answer {
     /// Replaces the body.
     pub(crate) fn with_json(mut self, value: &impl Serialize) -> Result<Self, ApiError> {
         let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-        // A copy has no spare capacity, which would stay in the cache of responses.
+        // A copy, because the response cache would keep the spare capacity.
         self.cached.body = Bytes::copy_from_slice(&body);
         Ok(self)
     }

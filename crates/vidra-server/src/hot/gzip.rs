@@ -34,7 +34,7 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
     encoder.write_all(body).ok()?;
     let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
-    // A copy has no spare capacity.
+    // A copy, because the response cache would keep the spare capacity.
     Some(Bytes::copy_from_slice(&packed))
 }
 

@@ -94,6 +94,7 @@ pub(super) fn csv<T: ToSchema>(
 ) -> Bytes {
     let mut csv = CsvWriter::new::<T>(fields, include);
     items.iter().for_each(|item| csv.add(item));
+    // A copy, because the response cache would keep the spare capacity.
     Bytes::copy_from_slice(&csv.take())
 }
 
@@ -170,7 +171,7 @@ impl ListForm {
         page: Cached<Page<T>>,
     ) -> Result<Answer> {
         if self.format == ListFormat::Json && self.fields.is_none() {
-            // As it is, so that members keep their order.
+            // As it is, so that members keep their order. Copied without spare capacity.
             let body = serde_json::to_vec(&page.body).map_err(ApiError::internal)?;
             let mut answer = Answer::new(resource, page.with_body(Bytes::copy_from_slice(&body)));
             answer.varies_by_accept = self.is_by_accept;

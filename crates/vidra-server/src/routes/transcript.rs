@@ -323,10 +323,12 @@ impl Format {
         download: bool,
     ) -> Result<Answer> {
         let (transcript, cached) = found.split();
+        // A copy, because the response cache would keep the spare capacity.
+        let exact = |body: &[u8]| Bytes::copy_from_slice(body);
         let (content_type, extension, body) = match self {
             Self::Json if fields.is_none() => {
                 let body = serde_json::to_vec(&transcript.lines()).map_err(ApiError::internal)?;
-                (respond::JSON, "json", body.into())
+                (respond::JSON, "json", exact(&body))
             }
             Self::Json | Self::Csv => {
                 let lines = serde_json::to_value(transcript.lines()).map_err(ApiError::internal)?;
@@ -338,18 +340,22 @@ impl Format {
                     let chosen = |line: &Value| fields.map_or(line.clone(), |it| it.of(line));
                     let lines: Vec<Value> = lines.iter().map(chosen).collect();
                     let body = serde_json::to_vec(&lines).map_err(ApiError::internal)?;
-                    (respond::JSON, "json", body.into())
+                    (respond::JSON, "json", exact(&body))
                 }
             }
             Self::Srt => (
                 "application/x-subrip; charset=utf-8",
                 "srt",
-                to_srt(&transcript.lines_with_breaks()).into(),
+                exact(to_srt(&transcript.lines_with_breaks()).as_bytes()),
             ),
-            Self::Vtt => {
-                ("text/vtt; charset=utf-8", "vtt", to_vtt(&transcript.lines_with_breaks()).into())
+            Self::Vtt => (
+                "text/vtt; charset=utf-8",
+                "vtt",
+                exact(to_vtt(&transcript.lines_with_breaks()).as_bytes()),
+            ),
+            Self::Txt => {
+                ("text/plain; charset=utf-8", "txt", exact(to_text(&transcript.lines()).as_bytes()))
             }
-            Self::Txt => ("text/plain; charset=utf-8", "txt", to_text(&transcript.lines()).into()),
         };
         let mut answer = answer(cached);
         (answer.content_type, answer.cached.body) = (content_type, body);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Reason};
-use crate::store::without_spare;
+use crate::store::to_exact_bytes;
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {
@@ -23,7 +23,7 @@ pub(super) fn encode(error: &Error) -> Option<Bytes> {
         message: error.message().to_owned(),
         details: error.details().to_vec(),
     };
-    serde_json::to_vec(&refusal).ok().map(|body| without_spare(&body))
+    serde_json::to_vec(&refusal).ok().map(|body| to_exact_bytes(&body))
 }
 
 /// Whether `decode` can read the body.

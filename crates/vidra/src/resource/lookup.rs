@@ -23,7 +23,7 @@ use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::{channel, chart, comment, feed, playlist, region, search, video};
 use crate::search::SearchQuery;
-use crate::store::without_spare;
+use crate::store::to_exact_bytes;
 use crate::transcript::{CaptionKind, TranscriptQuery};
 use crate::transport::BoxFuture;
 use crate::transport::ESCAPED;
@@ -263,7 +263,7 @@ impl Lookup {
                 }
                 Self::Transcript(id, query) => {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
-                    let record = without_spare(&web::one(&fetch, query).await?.to_record());
+                    let record = to_exact_bytes(&web::one(&fetch, query).await?.to_record());
                     if let Some(observer) = &services.on_transcript
                         && ctx.urgency != Urgency::Background
                     {
@@ -338,7 +338,7 @@ fn escaped(text: &str) -> String {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<Bytes> {
-    serde_json::to_vec(value).map(|body| without_spare(&body)).map_err(Error::internal)
+    serde_json::to_vec(value).map(|body| to_exact_bytes(&body)).map_err(Error::internal)
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ impl SpooledBody {
         let start = Some((self, Position::default(), BytesMut::new()));
         stream::unfold(start, |state| async move {
             let (body, mut position, mut buffer) = state?;
-            // The memory of the piece before it, if that was sent. The thread that reads does not allocate: with mimalloc each of
-            // many threads would keep 4 MB for pieces.
+            // Reuses the memory of the previous piece if that was sent. Pieces are allocated here and not on the thread that reads,
+            // because mimalloc would keep 4 MB for each of these threads.
             buffer.reserve(PIECE_BYTES.min(usize::try_from(body.length).unwrap_or(PIECE_BYTES)));
             let reading = tokio::task::spawn_blocking(move || {
                 let piece = body.read(&mut position, &mut buffer);

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use super::budget::BudgetShare;
 use super::{PIECE_BYTES, Spool};
 
-/// The number of pieces of one file that may wait for the disk.
+/// The number of pieces of one file that may wait for the disk, without those that count for the budget of memory.
 const MAX_WAITING: usize = 4;
 
 /// A temporary file. A blocking thread writes the pieces that wait, and then ends its job: an answer whose builder waits for
@@ -40,6 +40,13 @@ struct State {
     /// `None` before the first write.
     file: Option<File>,
     error: Option<io::Error>,
+}
+
+impl State {
+    /// The number of waiting pieces that do not count for the budget of memory.
+    fn uncounted(&self) -> usize {
+        self.waiting.iter().filter(|Piece(_, memory)| memory.is_none()).count()
+    }
 }
 
 /// A part of the file, and the memory that it counts for until it is written.
@@ -94,7 +101,7 @@ impl FileWriter {
 
     /// Waits while the disk is slower than the answer is built.
     pub(super) async fn has_room(&self) {
-        while self.writing.state().waiting.len() > MAX_WAITING {
+        while self.writing.state().uncounted() > MAX_WAITING {
             self.writing.changed.notified().await;
         }
     }

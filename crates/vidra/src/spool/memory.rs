@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::PIECE_BYTES;
 use super::budget::{Budget, BudgetShare};
 
-/// Bytes in pieces that count for the budget. One growing buffer would be copied each time it grows, and both copies
-/// would be in memory.
+/// A buffer of pieces. The budget counts their capacity. A single growing buffer would be copied at each growth, with both copies
+/// in memory.
 pub(super) struct Pieces {
     budget: Arc<Budget>,
-    /// Each but the last has [`PIECE_BYTES`].
+    /// All but the last have exactly [`PIECE_BYTES`]: `copy` relies on it.
     pieces: Vec<(Vec<u8>, BudgetShare)>,
     length: u64,
 }
@@ -23,7 +23,7 @@ impl Pieces {
         self.length
     }
 
-    /// Adds bytes from the beginning of `bytes` while the budget allows it. Returns the others.
+    /// Appends as much of `bytes` as the budget allows. Returns the rest.
     pub(super) fn write<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
         while !bytes.is_empty() {
             let free = |(piece, _): &(Vec<u8>, _)| piece.capacity().min(PIECE_BYTES) - piece.len();
@@ -31,17 +31,17 @@ impl Pieces {
                 break;
             }
             let Some(last) = self.pieces.last_mut() else { break };
-            let (now, later) = bytes.split_at(free(last).min(bytes.len()));
-            last.0.extend_from_slice(now);
-            self.length += now.len() as u64;
-            bytes = later;
+            let (head, rest) = bytes.split_at(free(last).min(bytes.len()));
+            last.0.extend_from_slice(head);
+            self.length += head.len() as u64;
+            bytes = rest;
         }
         bytes
     }
 
-    /// Makes room for some of `wanted` bytes. Returns `false` if the budget has too little left.
+    /// Makes room for at least one of `wanted` bytes. Returns `false` if the budget refuses.
     fn grow(&mut self, wanted: usize) -> bool {
-        // A short answer needs less than a piece.
+        // The first piece grows by doubling, so that a short answer takes less than a whole piece.
         if let [(only, share)] = &mut self.pieces[..]
             && only.capacity() < PIECE_BYTES
         {

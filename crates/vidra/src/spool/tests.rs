@@ -59,7 +59,7 @@ fn pieces_hold_what_was_written_and_count_their_capacity() {
             }
         }
         assert_eq!(pieces.length(), written.len() as u64, "{size}");
-        // Whatever did not fit found less than a piece of the budget.
+        // A write stops only if less than a piece is left in the budget.
         assert_eq!(left == 0, 200 * size < 3_000_000, "{size}");
         assert!(left == 0 || budget.max - budget.used() < PIECE_BYTES as u64, "{size}");
         for (at, length) in [(0, written.len()), (written.len() / 3, written.len() / 2)] {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use crate::cache::Cached;
 use crate::error::{Error, Result};
 use crate::resource::lookup;
-use crate::store::without_spare;
+use crate::store::to_exact_bytes;
 use crate::video::{Include, Video, VideoDetails};
 
 /// The record of a video with its details.
@@ -15,7 +15,7 @@ pub(crate) fn encode(mut video: Video) -> Result<Bytes> {
     let mut record = serde_json::to_vec(&video).map_err(Error::internal)?;
     record.push(b'\n');
     serde_json::to_writer(&mut record, &details).map_err(Error::internal)?;
-    Ok(without_spare(&record))
+    Ok(to_exact_bytes(&record))
 }
 
 /// Where the JSON without details ends.
