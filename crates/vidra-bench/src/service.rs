@@ -58,6 +58,7 @@ impl Service {
             .env("YOUTUBE_API_KEY", "demo-key")
             // As in the image and the systemd unit.
             .env("MIMALLOC_PURGE_DELAY", "50")
+            .env("MIMALLOC_ALLOW_THP", "0")
             .env("RUST_LOG", if setup.is_quiet { "info,vidra_server=warn" } else { "info" })
             .current_dir(&folder)
             .stderr(Stdio::piped())

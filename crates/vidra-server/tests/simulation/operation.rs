@@ -182,7 +182,7 @@ impl Operation {
         }
     }
 
-    /// Transcripts of many videos, each once.
+    /// A request for the transcript of each video of a playlist of 49.
     pub(crate) fn different_transcripts() -> Vec<Self> {
         let transcript =
             |video: &String| Self::Transcript { video: video.clone(), lang: None, format: "json" };

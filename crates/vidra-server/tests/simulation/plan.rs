@@ -233,7 +233,7 @@ impl Plan {
         let callers = callers(rng, &swarm, &settings, most, span);
         let incidents = incidents(rng, &swarm, &settings, span);
         let mut plan = Self { seed, settings, callers, incidents };
-        // A generator of its own, so that the plans of other worlds stay as they are.
+        // A second generator, so that the plans of the other worlds do not change.
         let rng = &mut Rng::with_seed(!seed);
         if rng.u8(..100) < 5 {
             plan.exhaust_retries(rng);
@@ -241,12 +241,13 @@ impl Plan {
         plan
     }
 
-    /// Most calls for transcripts fail, for many different videos, and no circuit breaker opens: only the retry budget limits
-    /// the retries.
+    /// Most calls for transcripts fail, for many different videos, and circuit breakers are off: hardly anything but the retry
+    /// budget limits the retries. A restart would begin a new budget.
     fn exhaust_retries(&mut self, rng: &mut Rng) {
-        let it = &mut self.settings;
-        (it.retries, it.retry_delay, it.breaker_pause) = (3, MS * 10, Duration::ZERO);
-        (it.pace, it.max_misses, it.cache_bytes) = (None, 1_000, 12 << 20);
+        let settings = &mut self.settings;
+        (settings.retries, settings.retry_delay) = (3, MS * 10);
+        (settings.breaker_pause, settings.pace) = (Duration::ZERO, None);
+        (settings.max_misses, settings.cache_bytes) = (1_000, 12 << 20);
         self.incidents.retain(|incident| !matches!(incident.kind, IncidentKind::Restart));
         let failing = FaultWindow {
             duration: SECOND * 3_600,
