@@ -141,6 +141,22 @@ fn answers_that_wait_for_their_builders_hold_no_thread() {
 }
 
 #[test]
+fn a_builder_does_not_wait_for_pieces_that_count_for_the_budget() {
+    on_one_thread(async |release| {
+        let spool = spool(4 << 20, u64::MAX);
+        let mut list = spool.list();
+        while spool.usage().1 == 0 {
+            list.push(&"x".repeat(1000)).unwrap();
+        }
+        // Sixteen pieces wait for the disk, and all count.
+        let limit = Duration::from_secs(60);
+        tokio::time::timeout(limit, list.has_room()).await.expect("it does not wait");
+        drop(release);
+        list.finish(&DOCUMENT(), "list", &[0]).await.unwrap();
+    });
+}
+
+#[test]
 fn memory_counts_until_it_is_written() {
     on_one_thread(async |release| {
         let spool = spool(1 << 20, u64::MAX);
