@@ -198,7 +198,8 @@ impl Callers {
         let mut sent = [0_usize; 2];
         while began.elapsed() < end {
             for (list, rate) in rates.into_iter().enumerate() {
-                let due = (rate * began.elapsed().as_secs_f64()) as usize;
+                // The first request is due at once.
+                let due = (rate * began.elapsed().as_secs_f64()).ceil() as usize;
                 let mut queue = self.queue.borrow_mut();
                 for number in sent[list]..due {
                     let planned_at = began + Duration::from_secs_f64(number as f64 / rate);

@@ -26,7 +26,7 @@ use crate::failure::{Exit, Failure, described};
 use crate::log::Log;
 use crate::mcp::tool_list;
 use crate::open_files;
-use crate::runtime::runtime;
+use crate::runtime::{connections_runtime, runtime};
 use crate::signals::{Hangups, Signals, survive_reload};
 use crate::systemd::{self, Inherited};
 use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
@@ -43,6 +43,9 @@ const DRAIN: Duration = Duration::from_secs(21);
 /// How long the worker of jobs may take after the last connection is closed: five seconds for work in flight, and the
 /// time to store what is left. It begins with the shutdown, so that it is not added to a long one.
 const JOBS_STOP: Duration = Duration::from_secs(7);
+
+/// Why a task of the connections' runtime ended without a result.
+const NEVER_ABORTED: &str = "only a panic ends it early";
 
 /// The most connections of the operator's address.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -137,10 +140,11 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let inherited = Inherited::take()?;
     let address = inherited.service_address(args.listen);
     let mut callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
-    let serving = serving(args, &callers)?;
+    let mut serving = serving(args, &callers)?;
     let webhooks = args.webhooks.open()?;
     let mut builder = builder(&args.client, &StoreLocation::Memory)?;
-    let runtime = runtime()?;
+    let (runtime, connections) = (runtime()?, connections_runtime()?);
+    serving.handlers = Some(runtime.handle().clone());
     // A reload during the start, which can take long, must not end the process.
     let hangups = runtime.block_on(async { Hangups::listen() })?;
     if let Some(redis) = args.client.cache.redis()? {
@@ -177,7 +181,8 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         let Inherited { service, admin } = inherited;
         let service = service.map_or(Socket::Bind(address), Socket::Inherited);
         let admin = admin.map(Socket::Inherited).or(args.admin_listen.map(Socket::Bind));
-        let (listener, address) = service.listen().await?;
+        let listening = connections.spawn(service.listen());
+        let (listener, address) = listening.await.expect(NEVER_ABORTED)?;
         let config = Config {
             metrics_apart: admin.is_some(),
             access_log: Some(log.of_requests()),
@@ -213,7 +218,8 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         };
         systemd::watch();
         systemd::ready();
-        vidra_server::serve(listener, app, serving, stop, give_up).await;
+        let serve = vidra_server::serve(listener, app, serving, stop, give_up);
+        connections.spawn(serve).await.expect(NEVER_ABORTED);
         // The worker began to stop with the shutdown.
         tokio::select! {
             biased;
@@ -229,6 +235,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         Ok::<_, Failure>(())
     })?;
     // A blocking thread that hangs must not keep the process alive.
+    connections.shutdown_background();
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
 }
@@ -260,7 +267,7 @@ async fn serve_operator(socket: Socket, app: &App) -> Result<(), Failure> {
         );
     }
     let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
-    let serving = Serving { limits, tls: None };
+    let serving = Serving { limits, ..Serving::default() };
     let app = app.admin(is_loopback);
     tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
     Ok(())
@@ -283,7 +290,7 @@ fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
         drain_delay: args.drain_delay,
         ..Limits::default()
     };
-    Ok(Serving { limits, tls })
+    Ok(Serving { limits, tls, handlers: None })
 }
 
 /// Where connections come from.

@@ -13,7 +13,7 @@ mod static_body;
 mod trace;
 
 pub use access_log::AccessLog;
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, exact_bytes};
 pub(crate) use gzip::accepts_gzip;
 pub(crate) use request_head::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 pub(crate) use request_id::new_request_id;

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io::{self, Cursor};
 use std::net::{IpAddr, SocketAddr};
+use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,6 +27,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::{App, ImmediateResponse, ResponseBody};
@@ -54,6 +57,9 @@ pub struct Serving {
     pub limits: Limits,
     /// The certificate, if connections use TLS.
     pub tls: Option<Tls>,
+    /// The runtime of requests that the cache cannot answer at once; that of the connections if not given. With one of
+    /// their own they do not delay cached responses.
+    pub handlers: Option<Handle>,
 }
 
 /// Serves `app` until `stop` resolves, and then shuts down gracefully. Requests in flight are finished, at
@@ -204,7 +210,7 @@ impl Drop for Connection {
 
 impl Connection {
     async fn run(self, stream: TcpStream, membership: Membership) {
-        let Serving { limits, tls } = &*self.serving;
+        let Serving { limits, tls, .. } = &*self.serving;
         let Some(tls) = tls else {
             if !limits.http2 {
                 return self.serve(stream, false, membership).await;
@@ -257,7 +263,7 @@ impl Connection {
         let limits = &self.serving.limits;
         let activity = Arc::new(Activity::new(self.app.drain_state(), is_http2));
         let stream = TokioIo::new(TimeoutStream::new(stream, limits, Arc::clone(&activity)));
-        let (app, peer) = (self.app.clone(), self.peer);
+        let (app, peer, handlers) = (self.app.clone(), self.peer, self.serving.handlers.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let mut guard = activity.begin();
             let has_large_body = is_large(&request);
@@ -270,8 +276,13 @@ impl Connection {
                 }
                 Either::Right(admitted) => {
                     let answer = app.answer_by_route(request, admitted);
+                    let handlers = handlers.clone();
                     Either::Right(async move {
-                        Ok(prepare(answer.await, is_http2, has_large_body, guard))
+                        let response = match handlers {
+                            Some(runtime) => run_on(&runtime, answer).await,
+                            None => answer.await,
+                        };
+                        Ok(prepare(response, is_http2, has_large_body, guard))
                     })
                 }
             }
@@ -287,6 +298,21 @@ impl Connection {
             }
             tracing::debug!(%error, "connection failed");
         }
+    }
+}
+
+/// Runs work on another runtime. It ends with the caller.
+async fn run_on<F>(runtime: &Handle, work: F) -> F::Output
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let mut task = JoinSet::new();
+    task.spawn_on(work, runtime);
+    match task.join_next().await {
+        Some(Ok(done)) => done,
+        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+        // The runtime ends.
+        Some(Err(_)) | None => future::pending().await,
     }
 }
 

@@ -12,6 +12,11 @@ use vidra::{AnswerMemory, Cached, Lookup, Resource, Vidra};
 use crate::error_body::ApiError;
 use crate::respond::JSON;
 
+/// Copies a rendered body, because the response cache would keep its spare capacity.
+pub(crate) fn exact_bytes(body: impl AsRef<[u8]>) -> Bytes {
+    Bytes::copy_from_slice(body.as_ref())
+}
+
 /// A body to send, and how it came out of the cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
@@ -54,8 +59,7 @@ impl Answer {
     /// Replaces the body.
     pub(crate) fn with_json(mut self, value: &impl Serialize) -> Result<Self, ApiError> {
         let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-        // A copy, because the response cache would keep the spare capacity.
-        self.cached.body = Bytes::copy_from_slice(&body);
+        self.cached.body = exact_bytes(body);
         Ok(self)
     }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::answer::exact_bytes;
 use crate::extract::list_items;
 
 /// Smaller bodies fit into one packet either way.
@@ -34,8 +35,7 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
     encoder.write_all(body).ok()?;
     let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
-    // A copy, because the response cache would keep the spare capacity.
-    Some(Bytes::copy_from_slice(&packed))
+    Some(exact_bytes(packed))
 }
 
 /// Whether `Accept-Encoding` allows gzip, by name or by `*`, and not with `q=0`.

@@ -15,7 +15,7 @@ use crate::accept::preferred_type;
 use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
 use crate::extract::Query;
-use crate::hot::Answer;
+use crate::hot::{Answer, exact_bytes};
 use crate::items::{CsvWriter, Fields};
 use crate::respond::Tagged;
 use crate::{respond, stream};
@@ -94,8 +94,7 @@ pub(super) fn csv<T: ToSchema>(
 ) -> Bytes {
     let mut csv = CsvWriter::new::<T>(fields, include);
     items.iter().for_each(|item| csv.add(item));
-    // A copy, because the response cache would keep the spare capacity.
-    Bytes::copy_from_slice(&csv.take())
+    exact_bytes(csv.take())
 }
 
 impl ListForm {
@@ -171,9 +170,9 @@ impl ListForm {
         page: Cached<Page<T>>,
     ) -> Result<Answer> {
         if self.format == ListFormat::Json && self.fields.is_none() {
-            // As it is, so that members keep their order. Copied without spare capacity.
+            // As it is, so that members keep their order.
             let body = serde_json::to_vec(&page.body).map_err(ApiError::internal)?;
-            let mut answer = Answer::new(resource, page.with_body(Bytes::copy_from_slice(&body)));
+            let mut answer = Answer::new(resource, page.with_body(exact_bytes(body)));
             answer.varies_by_accept = self.is_by_accept;
             return Ok(answer);
         }

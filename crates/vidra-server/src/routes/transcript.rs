@@ -19,7 +19,7 @@ use super::responder::Responder;
 use crate::accept::preferred_type;
 use crate::error_body::{ApiError, FetchErrors, Result, TranscriptErrors};
 use crate::extract::{Id, Query, StartedVideo};
-use crate::hot::Answer;
+use crate::hot::{Answer, exact_bytes};
 use crate::items::Fields;
 use crate::respond;
 
@@ -323,12 +323,10 @@ impl Format {
         download: bool,
     ) -> Result<Answer> {
         let (transcript, cached) = found.split();
-        // A copy, because the response cache would keep the spare capacity.
-        let exact = |body: &[u8]| Bytes::copy_from_slice(body);
         let (content_type, extension, body) = match self {
             Self::Json if fields.is_none() => {
                 let body = serde_json::to_vec(&transcript.lines()).map_err(ApiError::internal)?;
-                (respond::JSON, "json", exact(&body))
+                (respond::JSON, "json", exact_bytes(body))
             }
             Self::Json | Self::Csv => {
                 let lines = serde_json::to_value(transcript.lines()).map_err(ApiError::internal)?;
@@ -340,21 +338,21 @@ impl Format {
                     let chosen = |line: &Value| fields.map_or(line.clone(), |it| it.of(line));
                     let lines: Vec<Value> = lines.iter().map(chosen).collect();
                     let body = serde_json::to_vec(&lines).map_err(ApiError::internal)?;
-                    (respond::JSON, "json", exact(&body))
+                    (respond::JSON, "json", exact_bytes(body))
                 }
             }
             Self::Srt => (
                 "application/x-subrip; charset=utf-8",
                 "srt",
-                exact(to_srt(&transcript.lines_with_breaks()).as_bytes()),
+                exact_bytes(to_srt(&transcript.lines_with_breaks())),
             ),
             Self::Vtt => (
                 "text/vtt; charset=utf-8",
                 "vtt",
-                exact(to_vtt(&transcript.lines_with_breaks()).as_bytes()),
+                exact_bytes(to_vtt(&transcript.lines_with_breaks())),
             ),
             Self::Txt => {
-                ("text/plain; charset=utf-8", "txt", exact(to_text(&transcript.lines()).as_bytes()))
+                ("text/plain; charset=utf-8", "txt", exact_bytes(to_text(&transcript.lines())))
             }
         };
         let mut answer = answer(cached);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::future::pending;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -16,9 +16,13 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use vidra_server::{Limits, Serving, Tls};
+use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::app::TestApp;
 
@@ -35,7 +39,7 @@ fn generous() -> Limits {
 }
 
 async fn served(app: &TestApp, limits: Limits) -> SocketAddr {
-    app.served(Serving { limits, tls: None }, pending()).await.0
+    app.served(Serving { limits, ..Serving::default() }, pending()).await.0
 }
 
 async fn connect_and_send(address: SocketAddr, input: &str) -> TcpStream {
@@ -128,6 +132,58 @@ fn default_limits_match_the_guide() {
     let defaults = Limits::default();
     assert_eq!(defaults.connections_per_address, None);
     assert_eq!((defaults.http2, defaults.drain_delay), (false, Duration::from_secs(1)));
+}
+
+/// Large answers keep the threads of other requests busy.
+#[tokio::test]
+async fn cached_responses_do_not_wait_for_other_requests() {
+    let app = TestApp::new();
+    let runtime = one_thread();
+    let serving = Serving { handlers: Some(runtime.handle().clone()), ..Serving::default() };
+    let (address, _) = app.served(serving, pending()).await;
+    let get = |id: &str| format!("GET /api/video/{id} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let mut connection = connect_and_send(address, &get("quirkNoLike")).await;
+    assert!(read_response(&mut connection).await.contains("\r\nx-cache: miss\r\n"));
+
+    let (release, released) = mpsc::channel::<()>();
+    let (started, is_busy) = oneshot::channel();
+    runtime.spawn(async move {
+        started.send(()).unwrap();
+        let _ = released.recv();
+    });
+    is_busy.await.unwrap();
+    let mut other = connect_and_send(address, &get("txManualAsr")).await;
+    connection.write_all(get("quirkNoLike").as_bytes()).await.unwrap();
+    assert!(read_response(&mut connection).await.contains("\r\nx-cache: hit\r\n"));
+    let waiting = timeout(Duration::ZERO, other.readable()).await;
+    assert!(waiting.is_err(), "no thread was free for the other request");
+    drop(release);
+    assert!(read_response(&mut other).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    runtime.shutdown_background();
+}
+
+#[tokio::test]
+async fn a_request_on_another_runtime_ends_with_its_connection() {
+    let app = TestApp::new();
+    app.sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
+    let runtime = one_thread();
+    let serving = Serving { handlers: Some(runtime.handle().clone()), ..Serving::default() };
+    let (address, _) = app.served(serving, pending()).await;
+    let request = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let connection = connect_and_send(address, request).await;
+    let until = async |requests| {
+        while app.app.held().0 != requests {
+            yield_now().await;
+        }
+    };
+    timeout(LONG, until(1)).await.expect("the request begins");
+    drop(connection);
+    timeout(LONG, until(0)).await.expect("the request ends");
+    runtime.shutdown_background();
+}
+
+fn one_thread() -> Runtime {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
 #[tokio::test]
@@ -332,7 +388,7 @@ async fn tls_certificates_are_reloaded_without_a_restart() {
     let old = issue();
     let tls = Tls::from_files(&certificate, &key, false).unwrap();
     let app = TestApp::new();
-    let serving = Serving { limits: generous(), tls: Some(tls.clone()) };
+    let serving = Serving { limits: generous(), tls: Some(tls.clone()), handlers: None };
     let address = app.served(serving, pending()).await.0;
     let get_over_tls = async |trusted: &rustls::pki_types::CertificateDer<'static>| {
         let mut roots = RootCertStore::empty();

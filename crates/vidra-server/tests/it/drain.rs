@@ -74,7 +74,7 @@ async fn review_o3_the_drain_delay_applies_without_a_connection_too() {
     let (stop, stopped) = oneshot::channel::<()>();
     let limits = Limits { drain_delay: LONG, ..Limits::default() };
     let stopped = async { drop(stopped.await) };
-    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+    let (address, ended) = app.served(Serving { limits, ..Serving::default() }, stopped).await;
     stop.send(()).unwrap();
     // The balancer has not seen the change of /readyz yet.
     let is_draining = async {
@@ -99,7 +99,7 @@ async fn draining_closes_connections_after_their_response() {
     let (stop, stopped) = oneshot::channel::<()>();
     let limits = Limits { drain_delay: Duration::ZERO, ..Limits::default() };
     let stopped = async { drop(stopped.await) };
-    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+    let (address, ended) = app.served(Serving { limits, ..Serving::default() }, stopped).await;
 
     app.sim.inject(Fault::on(Endpoint::Videos, Action::Delay { millis: 700 }));
     let mut slow = TcpStream::connect(address).await.unwrap();

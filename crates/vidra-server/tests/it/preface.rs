@@ -18,7 +18,7 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 async fn listening(app: &TestApp, limits: Limits) -> SocketAddr {
     let limits = Limits { http2: true, ..limits };
-    app.served(Serving { limits, tls: None }, pending()).await.0
+    app.served(Serving { limits, ..Serving::default() }, pending()).await.0
 }
 
 /// Sends `first` and, once the service has had every chance to read it, `rest`.
@@ -92,7 +92,7 @@ async fn a_silent_connection_does_not_delay_the_shutdown() {
     let limits =
         Limits { http2: true, head_timeout, drain_delay: Duration::ZERO, ..Limits::default() };
     let stopped = async { drop(stopped.await) };
-    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+    let (address, ended) = app.served(Serving { limits, ..Serving::default() }, stopped).await;
     let _silent = send_in_pieces(address, b"P", b"R").await;
     stop.send(()).unwrap();
     timeout(Duration::from_secs(60), ended).await.unwrap().unwrap();

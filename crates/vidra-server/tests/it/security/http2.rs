@@ -20,7 +20,7 @@ async fn s18_cancelled_http2_streams_leave_nothing_behind() {
     app.get("/api/video/quirkNoLike").await;
     app.sim.inject(Fault::any(Action::Hang));
     let limits = Limits { http2: true, ..Limits::default() };
-    let address = app.served(Serving { limits, tls: None }, pending()).await.0;
+    let address = app.served(Serving { limits, ..Serving::default() }, pending()).await.0;
     let connect = async || {
         let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
         let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();

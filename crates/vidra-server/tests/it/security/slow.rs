@@ -36,7 +36,7 @@ async fn dribble(mut stream: TcpStream) -> Vec<u8> {
 async fn s17_slow_clients_are_closed_and_do_not_block_others() {
     let app = TestApp::new();
     let limits = Limits { head_timeout: Duration::from_millis(800), ..Limits::default() };
-    let address = app.served(Serving { limits, tls: None }, pending()).await.0;
+    let address = app.served(Serving { limits, ..Serving::default() }, pending()).await.0;
     let slow = join_all((0..SLOW).map(|_| TcpStream::connect(address))).await;
     let slow = slow.into_iter().map(|stream| tokio::spawn(dribble(stream.unwrap())));
     let slow: Vec<_> = slow.collect();

@@ -180,7 +180,7 @@ async fn answers(address: SocketAddr, input: &str) -> Vec<(u16, String)> {
 async fn served(app: &TestApp, http2: bool) -> SocketAddr {
     let idle_timeout = Duration::from_millis(500);
     let limits = Limits { head_timeout: idle_timeout, idle_timeout, http2, ..Limits::default() };
-    app.served(Serving { limits, tls: None }, pending()).await.0
+    app.served(Serving { limits, ..Serving::default() }, pending()).await.0
 }
 
 #[tokio::test]
