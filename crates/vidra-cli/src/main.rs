@@ -34,7 +34,7 @@
 //! - `terminal`: text for a terminal
 //! - `signals`: SIGTERM, Ctrl-C and SIGHUP
 //! - `systemd`: inherited sockets, notifications and the watchdog
-//! - `runtime`: the runtime of asynchronous work
+//! - `runtime`: the runtimes of asynchronous work
 //! - `open_files`: the limit of open files
 //! - `user_folder`: the user's cache, config and state folders
 //! - `spelling`: the nearest name to a misspelt one

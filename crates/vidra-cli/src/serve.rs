@@ -44,7 +44,10 @@ const DRAIN: Duration = Duration::from_secs(21);
 /// time to store what is left. It begins with the shutdown, so that it is not added to a long one.
 const JOBS_STOP: Duration = Duration::from_secs(7);
 
-/// Why a task of the connections' runtime ended without a result.
+/// The longest time that the shutdown of a runtime may take.
+const SHUTDOWN: Duration = Duration::from_millis(500);
+
+/// The message if a task of the connections' runtime panics.
 const NEVER_ABORTED: &str = "only a panic ends it early";
 
 /// The most connections of the operator's address.
@@ -216,7 +219,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
             let _ = timeout(DRAIN, second).await;
             tracing::warn!("stopped with requests in flight");
         };
-        systemd::watch();
+        systemd::watch(connections.handle().clone());
         systemd::ready();
         let serve = vidra_server::serve(listener, app, serving, stop, give_up);
         connections.spawn(serve).await.expect(NEVER_ABORTED);
@@ -234,9 +237,10 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         }
         Ok::<_, Failure>(())
     })?;
-    // A blocking thread that hangs must not keep the process alive.
-    connections.shutdown_background();
-    runtime.shutdown_timeout(Duration::from_millis(500));
+    // A blocking thread that hangs must not keep the process alive. The connections end first: their requests use the other
+    // runtime.
+    connections.shutdown_timeout(SHUTDOWN);
+    runtime.shutdown_timeout(SHUTDOWN);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
+use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// The sockets that systemd opened for the service, as its `.socket` unit lists them.
@@ -67,9 +68,9 @@ pub(crate) fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
-/// Starts to ping the watchdog, if systemd has one for this service. The ping comes from a task of the runtime:
-/// if the runtime hangs, systemd restarts the service.
-pub(crate) fn watch() {
+/// Starts to ping the watchdog, if systemd has one for this service. Each ping passes through this runtime and that of the
+/// connections: if one of them hangs, systemd restarts the service.
+pub(crate) fn watch(connections: Handle) {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return;
     };
@@ -79,7 +80,9 @@ pub(crate) fn watch() {
     tokio::spawn(async move {
         loop {
             pings.tick().await;
-            notify(&[NotifyState::Watchdog]);
+            if connections.spawn(async {}).await.is_ok() {
+                notify(&[NotifyState::Watchdog]);
+            }
         }
     });
 }

@@ -191,10 +191,11 @@ impl App {
     {
         let Inner { state, routes, .. } = &*self.0;
         let (routes, observers) = (routes.clone(), state.observers.clone());
+        let mut request = request.map(Body::new);
+        admission.identify(&mut request);
+        // A request also counts while it waits for a thread.
+        let pending = log.into_pending(&observers, &mut request, admission.sender());
         Box::pin(async move {
-            let mut request = request.map(Body::new);
-            admission.identify(&mut request);
-            let pending = log.into_pending(&observers, &mut request, admission.sender());
             let answered = pending.trace().around(routes.oneshot(request)).await;
             let mut response = answered.unwrap_or_else(|never: Infallible| match never {});
             if response.status() == StatusCode::NOT_MODIFIED {

@@ -3,6 +3,7 @@
 mod activity;
 mod connection_limit;
 mod graceful;
+mod handlers;
 mod limits;
 mod timeout_stream;
 
@@ -10,7 +11,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io::{self, Cursor};
 use std::net::{IpAddr, SocketAddr};
-use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,6 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::{App, ImmediateResponse, ResponseBody};
@@ -37,6 +36,7 @@ use crate::tls::{self, Tls};
 use activity::{Activity, RequestGuard};
 use connection_limit::{ConnectionLimit, ConnectionSlot};
 use graceful::{Connections, Membership};
+use handlers::{body_on, run_on};
 use timeout_stream::TimeoutStream;
 
 pub use limits::Limits;
@@ -57,8 +57,9 @@ pub struct Serving {
     pub limits: Limits,
     /// The certificate, if connections use TLS.
     pub tls: Option<Tls>,
-    /// The runtime of requests that the cache cannot answer at once; that of the connections if not given. With one of
-    /// their own they do not delay cached responses.
+    /// The runtime of requests that the response cache does not answer; `None` for the runtime of the connections. If it is
+    /// another one, large answers do not delay cached responses. It must not end before [`serve`]: its requests would never
+    /// be answered.
     pub handlers: Option<Handle>,
 }
 
@@ -279,7 +280,9 @@ impl Connection {
                     let handlers = handlers.clone();
                     Either::Right(async move {
                         let response = match handlers {
-                            Some(runtime) => run_on(&runtime, answer).await,
+                            Some(runtime) => {
+                                run_on(&runtime, answer).await.map(|body| body_on(&runtime, body))
+                            }
                             None => answer.await,
                         };
                         Ok(prepare(response, is_http2, has_large_body, guard))
@@ -298,21 +301,6 @@ impl Connection {
             }
             tracing::debug!(%error, "connection failed");
         }
-    }
-}
-
-/// Runs work on another runtime. It ends with the caller.
-async fn run_on<F>(runtime: &Handle, work: F) -> F::Output
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
-    let mut task = JoinSet::new();
-    task.spawn_on(work, runtime);
-    match task.join_next().await {
-        Some(Ok(done)) => done,
-        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
-        // The runtime ends.
-        Some(Err(_)) | None => future::pending().await,
     }
 }
 

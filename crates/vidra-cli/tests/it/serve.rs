@@ -284,10 +284,17 @@ fn disconnected_stream_is_logged_as_abandoned() {
     caller.read_exact(&mut [0; 16]).unwrap();
     drop(caller);
     assert_eq!(service.batch("PLsize0", "text/event-stream").0, 200);
+    let mut caller = std::net::TcpStream::connect(service.address).unwrap();
+    let head = "HEAD /api/playlist/PLsize120/videos HTTP/1.1\r\nhost: localhost\r\n\
+                accept: application/x-ndjson\r\nconnection: close\r\n\r\n";
+    caller.write_all(head.as_bytes()).unwrap();
+    let mut response = String::new();
+    caller.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     let (_, log) = service.stop();
     let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert_eq!(lines("\"request abandoned by its caller\""), 1, "{log}");
-    assert_eq!(lines("\"request\""), 1, "the other request is logged as complete: {log}");
+    assert_eq!(lines("\"request\""), 2, "the other requests are logged as complete: {log}");
 }
 
 #[test]

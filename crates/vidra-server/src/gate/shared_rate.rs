@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use vidra::store::{RatePool, RateUse, StoreError};
@@ -33,6 +34,8 @@ pub(super) struct SharedRates {
     /// then admits its share of the limit.
     weight: AtomicU32,
     exchanging: Once,
+    /// The runtime in which this value was made, if there was one. Connections may have another runtime.
+    runtime: Option<Handle>,
 }
 
 struct Changed {
@@ -50,6 +53,7 @@ impl SharedRates {
             has_changed: Notify::new(),
             weight: AtomicU32::new(1),
             exchanging: Once::new(),
+            runtime: Handle::try_current().ok(),
         })
     }
 
@@ -79,7 +83,11 @@ impl SharedRates {
             self.has_changed.notify_one();
         }
         self.exchanging.call_once(|| {
-            tokio::spawn(run(Arc::downgrade(self)));
+            let exchange = run(Arc::downgrade(self));
+            match &self.runtime {
+                Some(runtime) => drop(runtime.spawn(exchange)),
+                None => drop(tokio::spawn(exchange)),
+            }
         });
     }
 

@@ -17,7 +17,7 @@ use axum::extract::MatchedPath;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
-use http_body::{Body as _, Frame};
+use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Instant;
 use tracing::Level;
 use vidra::{Cost, Error, Reason};
@@ -211,8 +211,9 @@ impl PendingRequest {
         self.error = response.extensions_mut().remove();
         self.log.add_id(response.headers_mut());
         let pieces: Option<SentInPieces> = response.extensions_mut().remove();
-        let is_sent_in_pieces = pieces.is_some() && self.method != Method::HEAD;
-        if is_stream(&response) || is_sent_in_pieces {
+        let is_sent_in_pieces = is_stream(&response) || pieces.is_some();
+        // Nobody reads the body of an answer to HEAD.
+        if is_sent_in_pieces && self.method != Method::HEAD {
             let length = pieces.and_then(|pieces| pieces.length);
             return response.map(|body| Body::new(RecordedStream { body, request: self, length }));
         }
@@ -307,6 +308,11 @@ impl http_body::Body for RecordedStream {
             None => self.request.is_complete = true,
         }
         Poll::Ready(frame)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let left = self.length.map(|length| length.saturating_sub(self.request.bytes));
+        left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

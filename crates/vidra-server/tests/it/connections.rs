@@ -152,7 +152,14 @@ async fn cached_responses_do_not_wait_for_other_requests() {
         let _ = released.recv();
     });
     is_busy.await.unwrap();
+    let before = runtime.metrics().num_alive_tasks();
     let mut other = connect_and_send(address, &get("txManualAsr")).await;
+    let queued = async {
+        while runtime.metrics().num_alive_tasks() == before {
+            yield_now().await;
+        }
+    };
+    timeout(LONG, queued).await.expect("the other request waits for the thread");
     connection.write_all(get("quirkNoLike").as_bytes()).await.unwrap();
     assert!(read_response(&mut connection).await.contains("\r\nx-cache: hit\r\n"));
     let waiting = timeout(Duration::ZERO, other.readable()).await;
@@ -163,22 +170,40 @@ async fn cached_responses_do_not_wait_for_other_requests() {
 }
 
 #[tokio::test]
-async fn a_request_on_another_runtime_ends_with_its_connection() {
+async fn streams_of_another_runtime_arrive_whole() {
     let app = TestApp::new();
+    let runtime = one_thread();
+    let serving = Serving { handlers: Some(runtime.handle().clone()), ..Serving::default() };
+    let (address, _) = app.served(serving, pending()).await;
+    let request = "GET /api/playlist/PLsize120/videos HTTP/1.1\r\nhost: localhost\r\n\
+                   accept: application/x-ndjson\r\nconnection: close\r\n\r\n";
+    let streamed = until_closed(&mut connect_and_send(address, request).await).await;
+    assert!(streamed.starts_with("HTTP/1.1 200 OK\r\n"), "{streamed}");
+    let lines = |kind| streamed.matches(&format!("\n{{\"type\":\"{kind}\"")).count();
+    assert_eq!((lines("result"), lines("summary")), (120, 1), "{streamed}");
+    runtime.shutdown_background();
+}
+
+#[tokio::test]
+async fn a_request_on_another_runtime_ends_with_its_connection() {
+    // The request would not end by itself.
+    let app = TestApp::with(|it| it.attempt_timeout(2 * LONG).deadline(2 * LONG));
     app.sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
     let runtime = one_thread();
     let serving = Serving { handlers: Some(runtime.handle().clone()), ..Serving::default() };
     let (address, _) = app.served(serving, pending()).await;
     let request = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let connection = connect_and_send(address, request).await;
-    let until = async |requests| {
-        while app.app.held().0 != requests {
+    let until = async |is_reached: &dyn Fn() -> bool| {
+        while !is_reached() {
             yield_now().await;
         }
     };
-    timeout(LONG, until(1)).await.expect("the request begins");
+    let is_called = || app.sim.record().calls == 1;
+    timeout(LONG, until(&is_called)).await.expect("the request calls YouTube");
+    assert_eq!(app.app.held().0, 1);
     drop(connection);
-    timeout(LONG, until(0)).await.expect("the request ends");
+    timeout(LONG, until(&|| app.app.held().0 == 0)).await.expect("the request ends");
     runtime.shutdown_background();
 }
 

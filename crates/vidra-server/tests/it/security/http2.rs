@@ -8,6 +8,7 @@ use axum::http::{Request, Version};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Handle};
 use tokio::time::timeout;
 use vidra_server::{Limits, Serving};
 use vidra_sim::{Action, Fault};
@@ -16,11 +17,19 @@ use crate::app::TestApp;
 
 #[tokio::test]
 async fn s18_cancelled_http2_streams_leave_nothing_behind() {
+    open_and_cancel(None).await;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    open_and_cancel(Some(runtime.handle().clone())).await;
+    runtime.shutdown_background();
+}
+
+async fn open_and_cancel(handlers: Option<Handle>) {
     let app = TestApp::new();
     app.get("/api/video/quirkNoLike").await;
     app.sim.inject(Fault::any(Action::Hang));
     let limits = Limits { http2: true, ..Limits::default() };
-    let address = app.served(Serving { limits, ..Serving::default() }, pending()).await.0;
+    let serving = Serving { limits, handlers, ..Serving::default() };
+    let address = app.served(serving, pending()).await.0;
     let connect = async || {
         let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
         let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
