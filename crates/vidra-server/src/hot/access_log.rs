@@ -80,15 +80,28 @@ impl AccessLog {
     }
 }
 
+/// The name of a field with its punctuation, in both forms.
+#[derive(Clone, Copy)]
+struct Name {
+    json: &'static str,
+    text: &'static str,
+}
+
+/// Joins a name and its punctuation at compile time: a copy of a known length takes few instructions.
+macro_rules! name {
+    ($name:literal) => {
+        Name { json: concat!(",\"", $name, "\":"), text: concat!(" ", $name, "=") }
+    };
+}
+
 fn write_json(buffer: &mut Vec<u8>, line: &Line<'_>, now: Duration) {
     buffer.extend_from_slice(b"{\"timestamp\":\"");
     write_time(buffer, now);
-    buffer.extend_from_slice(b"\",\"level\":\"");
-    buffer.extend_from_slice(line.level.as_str().as_bytes());
-    buffer.extend_from_slice(b"\",\"message\":\"");
-    buffer.extend_from_slice(line.message.as_bytes());
     buffer.push(b'"');
-    line.write_fields(&mut Fields { buffer: &mut *buffer, is_json: true });
+    let mut fields = Fields::<true>(&mut *buffer);
+    fields.word(name!("level"), line.level.as_str());
+    fields.word(name!("message"), line.message);
+    line.write_fields(&mut fields);
     buffer.push(b'}');
 }
 
@@ -100,75 +113,83 @@ fn write_text(buffer: &mut Vec<u8>, line: &Line<'_>, now: Duration) {
     buffer.extend_from_slice(line.level.as_str().as_bytes());
     buffer.push(b' ');
     buffer.extend_from_slice(line.message.as_bytes());
-    line.write_fields(&mut Fields { buffer, is_json: false });
+    line.write_fields(&mut Fields::<false>(buffer));
 }
 
 impl Line<'_> {
-    fn write_fields(&self, fields: &mut Fields<'_>) {
-        fields.text("request_id", self.request_id);
+    fn write_fields<const JSON: bool>(&self, fields: &mut Fields<'_, JSON>) {
+        fields.word(name!("request_id"), self.request_id);
         if let Some(caller) = self.caller {
-            fields.text("caller", caller);
+            fields.text(name!("caller"), caller);
         }
         if let Some(client) = self.client {
-            fields.address("client", client);
+            fields.address(name!("client"), client);
         }
-        fields.text("method", self.method);
-        fields.text("route", self.route);
-        fields.path("path", self.path);
+        fields.word(name!("method"), self.method);
+        fields.word(name!("route"), self.route);
+        fields.path(name!("path"), self.path);
         if let Some(status) = self.status {
-            fields.number("status", status.into());
+            fields.number(name!("status"), status.into());
         }
         if !self.cache.is_empty() {
-            fields.text("cache", self.cache);
+            fields.word(name!("cache"), self.cache);
         }
-        fields.number("cost", self.cost.into());
-        fields.number("upstream_calls", self.upstream_calls.into());
-        fields.milliseconds("upstream_ms", self.upstream_time);
-        fields.number("bytes", self.bytes);
-        fields.milliseconds("first_byte_ms", self.first_byte);
-        fields.milliseconds("elapsed_ms", self.elapsed);
-        let texts = [("reason", self.reason), ("error", self.error)];
-        for (name, value) in texts.into_iter().chain([("source", self.source.as_deref())]) {
-            if let Some(value) = value {
-                fields.text(name, value);
-            }
+        fields.number(name!("cost"), self.cost.into());
+        fields.number(name!("upstream_calls"), self.upstream_calls.into());
+        fields.milliseconds(name!("upstream_ms"), self.upstream_time);
+        fields.number(name!("bytes"), self.bytes);
+        fields.milliseconds(name!("first_byte_ms"), self.first_byte);
+        fields.milliseconds(name!("elapsed_ms"), self.elapsed);
+        if let Some(reason) = self.reason {
+            fields.word(name!("reason"), reason);
+        }
+        if let Some(error) = self.error {
+            fields.text(name!("error"), error);
+        }
+        if let Some(source) = &self.source {
+            fields.text(name!("source"), source);
         }
     }
 }
 
 /// Writes `,"name":value` or ` name=value`.
-struct Fields<'a> {
-    buffer: &'a mut Vec<u8>,
-    is_json: bool,
-}
+struct Fields<'a, const JSON: bool>(&'a mut Vec<u8>);
 
-impl Fields<'_> {
-    fn name(&mut self, name: &str) {
-        let (before, after): (&[u8], &[u8]) =
-            if self.is_json { (b",\"", b"\":") } else { (b" ", b"=") };
-        self.buffer.extend_from_slice(before);
-        self.buffer.extend_from_slice(name.as_bytes());
-        self.buffer.extend_from_slice(after);
+impl<const JSON: bool> Fields<'_, JSON> {
+    #[inline]
+    fn name(&mut self, name: Name) {
+        let name = if JSON { name.json } else { name.text };
+        self.0.extend_from_slice(name.as_bytes());
     }
 
-    fn number(&mut self, name: &str, value: u64) {
+    #[inline]
+    fn number(&mut self, name: Name, value: u64) {
         self.name(name);
-        self.buffer.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        self.digits(value);
+    }
+
+    fn digits(&mut self, value: u64) {
+        self.0.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
 
     /// Milliseconds with three decimals.
-    fn milliseconds(&mut self, name: &str, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.number(name, micros / 1000);
-        let rest = micros % 1000;
+    #[inline]
+    fn milliseconds(&mut self, name: Name, time: Duration) {
+        self.name(name);
+        self.thousandths(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    fn thousandths(&mut self, value: u64) {
+        self.digits(value / 1000);
+        let rest = value % 1000;
         if rest > 0 {
             let digits = [rest / 100, rest / 10 % 10, rest % 10].map(|digit| b'0' + digit as u8);
-            self.buffer.push(b'.');
-            self.buffer.extend_from_slice(&digits);
+            self.0.push(b'.');
+            self.0.extend_from_slice(&digits);
         }
     }
 
-    fn address(&mut self, name: &str, address: IpAddr) {
+    fn address(&mut self, name: Name, address: IpAddr) {
         thread_local! {
             // One client usually sends many requests.
             static LAST: Cell<Option<(IpAddr, [u8; 48], usize)>> = const { Cell::new(None) };
@@ -185,33 +206,38 @@ impl Fields<'_> {
             }
         };
         self.name(name);
-        let quotes: &[u8] = if self.is_json { b"\"" } else { b"" };
-        self.buffer.extend_from_slice(quotes);
-        self.buffer.extend_from_slice(&text[..length]);
-        self.buffer.extend_from_slice(quotes);
+        self.quoted(&text[..length]);
+    }
+
+    /// A text that [`is_plain`], which is not checked.
+    #[inline]
+    fn word(&mut self, name: Name, value: &str) {
+        self.name(name);
+        self.quoted(value.as_bytes());
     }
 
     /// A text in quotes; without them in a line of text, where it has no spaces.
-    fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
-        let is_plain = value.bytes().all(|byte| {
-            matches!(byte, b' '..=b'~')
-                && !matches!(byte, b'"' | b'\\')
-                && (self.is_json || byte != b' ')
-        });
-        if !is_plain {
-            // Writing to memory does not fail.
-            let _ = serde_json::to_writer(&mut *self.buffer, value);
-            return;
+    fn text(&mut self, name: Name, value: &str) {
+        if is_plain::<JSON>(value) {
+            return self.word(name, value);
         }
-        let quotes: &[u8] = if self.is_json { b"\"" } else { b"" };
-        self.buffer.extend_from_slice(quotes);
-        self.buffer.extend_from_slice(value.as_bytes());
-        self.buffer.extend_from_slice(quotes);
+        self.name(name);
+        // Writing to memory does not fail.
+        let _ = serde_json::to_writer(&mut *self.0, value);
+    }
+
+    fn quoted(&mut self, value: &[u8]) {
+        if JSON {
+            self.0.push(b'"');
+        }
+        self.0.extend_from_slice(value);
+        if JSON {
+            self.0.push(b'"');
+        }
     }
 
     /// A path as ASCII: other characters could reverse the text of a terminal or control it.
-    fn path(&mut self, name: &str, path: &str) {
+    fn path(&mut self, name: Name, path: &str) {
         if path.len() <= MAX_PATH_BYTES && path.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return self.text(name, path);
         }
@@ -222,6 +248,14 @@ impl Fields<'_> {
         }
         self.text(name, &path);
     }
+}
+
+/// Whether a text needs no escapes, and in a line of text no quotes.
+fn is_plain<const JSON: bool>(text: &str) -> bool {
+    let is_plain = |byte: u8| {
+        matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\') && (JSON || byte != b' ')
+    };
+    text.bytes().all(is_plain)
 }
 
 /// Writes a time since 1970 in UTC, to the millisecond.
