@@ -86,7 +86,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = seconds)]
     pub(crate) idle_timeout: Duration,
 
-    /// How long the service accepts new connections after SIGTERM, so that a load balancer can see the
+    /// How long the service accepts new connections after SIGTERM at least, so that a load balancer can see the
     /// change of /readyz; at most 15s, a plain number is seconds
     #[arg(long, env = "VIDRA_DRAIN_DELAY", value_name = "TIME", default_value = "1s", value_parser = drain_delay)]
     pub(crate) drain_delay: Duration,

@@ -41,7 +41,7 @@ metrics! {
     CONNECTIONS_REFUSED: "vidra_connections_refused_total" "counter" ["reason"]
         "Connections that the service refused or closed early. Reasons: all_taken, address, no_resources, handshake, too_slow.";
     LIMITED: "vidra_limited_total" "counter" ["reason"]
-        "Requests that the service refused because of a limit or an access rule, by the reason of the error: unknown_host, origin_not_allowed, caller_key_missing, caller_key_invalid, caller_rate_limited, caller_budget_exhausted, too_many_batches, too_many_jobs, too_many_followers, too_many_downloads, library_limit_reached, overloaded (all slots are taken), upstream_failing (a circuit breaker is open), paced, quota_exhausted, search_quota_exhausted, upstream_rate_limited, translation_rate_limited, upstream_key_missing, upstream_key_rejected, blocked, database_unavailable, library_unavailable, shutting_down.";
+        "Requests that the service refused because of a limit or an access rule, by the reason of the error: unknown_host, origin_not_allowed, caller_key_missing, caller_key_invalid, operator_key_required, caller_rate_limited, caller_budget_exhausted, too_many_batches, too_many_jobs, too_many_collections, too_many_searches, too_many_followers, too_many_downloads, library_limit_reached, overloaded (all slots are taken), upstream_failing (a circuit breaker is open), paced, quota_exhausted, search_quota_exhausted, upstream_rate_limited, translation_rate_limited, upstream_key_missing, upstream_key_rejected, blocked, database_unavailable, library_unavailable, shutting_down.";
     SLOTS_TAKEN: "vidra_slots_taken" "gauge" ["kind"]
         "Taken slots: fetch (uncached answers, --max-misses) or batch (--max-batches).";
     SLOTS: "vidra_slots_limit" "gauge" ["kind"]

@@ -104,7 +104,7 @@ reasons! {
     CollectionNotFound = "collection_not_found", NotFound, "Check the name, and use the key that created the collection.";
     /// The library no longer has the transcript.
     TranscriptRemoved = "transcript_removed", NotFound, "Start a job for the video again.";
-    /// The operator has switched the library off.
+    /// The operator has switched the library off, or the service has no caller keys and does not listen on loopback.
     LibraryOff = "library_off", NotFound, "Ask the operator to switch on the library.";
     /// The live stream or premiere has not started.
     NotStarted = "not_started", NotFound, "Repeat the request after it has ended.";

@@ -91,7 +91,7 @@ pub(super) fn cases() -> Vec<Case> {
 pub(super) const JOB: &str = "JOB";
 
 /// A dry run with a source whose size is not known.
-const DRY: &str = "with `dryRun=true`, for each playlist or channel";
+const DRY: &str = "with `dryRun=true`, for each playlist or channel whose size is not cached";
 
 fn jobs() -> Vec<Case> {
     let start = "POST /api/jobs";
