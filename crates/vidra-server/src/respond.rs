@@ -38,7 +38,7 @@ pub(crate) async fn document(
     let (response, etag) = match body {
         vidra::Body::Memory(bytes, memory) => {
             let etag = body_etag(&bytes).await;
-            let body = HeldBody { body: Full::new(bytes), _memory: memory };
+            let body = HeldBody { body: Full::new(bytes), memory };
             (Response::new(Body::new(body)), etag)
         }
         vidra::Body::File(body) => {
@@ -50,10 +50,22 @@ pub(crate) async fn document(
     Ok((headers(content_type, etag), response).into_response())
 }
 
-/// A body that holds its share of the budget of memory until it is sent.
+/// A body whose bytes hold their share of the budget of memory until they are sent. A connection takes the bytes and drops the
+/// body before that.
 pub(crate) struct HeldBody {
     pub(crate) body: Full<Bytes>,
-    pub(crate) _memory: Option<Arc<AnswerMemory>>,
+    pub(crate) memory: Option<Arc<AnswerMemory>>,
+}
+
+struct HeldBytes {
+    bytes: Bytes,
+    _memory: Arc<AnswerMemory>,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl http_body::Body for HeldBody {
@@ -64,7 +76,11 @@ impl http_body::Body for HeldBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        // All bytes are in one frame.
+        let Some(memory) = self.memory.take() else { return polled };
+        let held = |bytes| Bytes::from_owner(HeldBytes { bytes, _memory: memory });
+        polled.map_ok(|frame| frame.map_data(held))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -150,7 +150,7 @@ impl ResponseCache {
         }
         let response = rendered.response(&head, answer.cached.outcome, now, None);
         let memory = answer.memory.clone();
-        response.map(|body| Body::new(HeldBody { body, _memory: memory }))
+        response.map(|body| Body::new(HeldBody { body, memory }))
     }
 
     /// Renders an answer whose body is in a file. It is too large to be cached.

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
+use http_body_util::BodyExt;
 use serde_json::json;
 use vidra::Builder;
 
@@ -9,6 +10,9 @@ use crate::app::{PEER, TestApp, TestResponse};
 use crate::metrics::scrape::scrape;
 
 const PLAYLIST: &str = "/api/playlist/PLsize500";
+
+/// More than 1 MB. A smaller answer is not counted while it is sent.
+const LARGE: &str = "/api/playlist/PLsize5000";
 
 /// A service without memory for answers.
 fn spooling() -> TestApp {
@@ -49,6 +53,23 @@ async fn review_s4_a_spooled_answer_equals_one_from_memory() {
         assert_eq!(got.header("content-length"), Some(&*got.text.len().to_string()));
     }
     assert_eq!(scrape(&spooled).await.sum("vidra_large_answer_bytes"), 0.0, "nothing is left");
+}
+
+/// A connection takes the bytes of an answer long before a slow caller has read them.
+#[tokio::test(start_paused = true)]
+async fn review_s4_an_answer_in_memory_counts_until_its_bytes_are_sent() {
+    let app = TestApp::new();
+    let read = Request::get(LARGE).body(Body::empty()).unwrap();
+    let query = Request::post(format!("{LARGE}/query")).header("content-type", "application/json");
+    for request in [read, query.body(Body::from("{}")).unwrap()] {
+        let mut body = app.app.answer(request, PEER).await.into_body();
+        let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        drop(body);
+        let counted = scrape(&app).await.sum("vidra_large_answer_bytes");
+        assert_eq!(counted, bytes.len() as f64);
+        drop(bytes);
+        assert_eq!(scrape(&app).await.sum("vidra_large_answer_bytes"), 0.0);
+    }
 }
 
 #[tokio::test(start_paused = true)]
