@@ -233,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn an_exchange_counts_each_request_and_transcript_once() {
+        let (allowance, today) = (Allowance::new(None, None), "2026-11-15");
+        let name = allowance.lock().name.clone();
+        let mut all = UnitCounts::default();
+        for expected in [1, 2] {
+            allowance.note_request();
+            allowance.note_transcript();
+            allowance.exchange(&mut all, today);
+            allowance.exchange(&mut all, today);
+            let tally = all.tally(today, &name);
+            assert_eq!((tally.requests, tally.transcripts), (expected, expected));
+        }
+    }
+
+    #[test]
     fn units_are_counted_without_a_limit() {
         let (allowance, now) = (Allowance::new(None, Some(0)), at("2020-11-15T12:00:00Z"));
         for _ in 0..20_000 {

@@ -51,6 +51,14 @@ async fn a_burst_and_then_a_steady_pace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_free_permit_is_taken_without_a_wait() {
+    let pacer = pacer(1, 360);
+    let deadline = Instant::now() + SECOND;
+    let on_wait = |_| panic!("it waits");
+    pacer.acquire(PermitUrgency::Interactive, deadline, on_wait).await.unwrap().used();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_cannot_wait_takes_no_turn() {
     let pacer = pacer(1, 360);
     use_turn(&pacer, PermitUrgency::Interactive).await;
